@@ -1,0 +1,52 @@
+"""ragkit: explore retrieval in a notebook.
+
+Functions take and return tidy DataFrames. The names below are the whole public API; `ragkit.plot` and
+`ragkit.widgets` load when they are first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from ragkit.frames import (
+    RetrievalWarning,
+    as_docs,
+    as_qrels,
+    as_queries,
+    as_run,
+    best_per_doc,
+    rank_by_score,
+    show,
+)
+from ragkit.text import Tokenizer
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "RetrievalWarning",
+    "Tokenizer",
+    "as_docs",
+    "as_qrels",
+    "as_queries",
+    "as_run",
+    "best_per_doc",
+    "rank_by_score",
+    "show",
+]
+
+# Modules that bring matplotlib or ipywidgets with them, and the names that live there.
+_LAZY = {"plot": "ragkit.plot", "widgets": "ragkit.widgets"}
+_LAZY_NAMES = {"explore": "ragkit.widgets"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return importlib.import_module(_LAZY[name])
+    if name in _LAZY_NAMES:
+        return getattr(importlib.import_module(_LAZY_NAMES[name]), name)
+    raise AttributeError(f"module 'ragkit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_LAZY, "__version__"])

@@ -1,0 +1,317 @@
+"""The one tie rule, and ranks that follow from it.
+
+Score descending, then unit id descending, as trec_eval does. Scores are equal when they agree in 12
+significant digits (6 for float32), so that the last bit of a matrix product cannot decide an order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ragkit.frames.checks import check_frame, some
+from ragkit.frames.ids import as_ids, id_array
+
+
+def unit_column(frame: pd.DataFrame, what: str = "run") -> str:
+    """Name the column that holds the unit: ``chunk_id`` where there is one, else ``doc_id``.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Documents, chunks or a run.
+    what : str, default="run"
+        Its name in the message.
+
+    Returns
+    -------
+    str
+        ``"chunk_id"`` or ``"doc_id"``.
+    """
+    if "chunk_id" in frame.columns:
+        return "chunk_id"
+    check_frame(frame, ["doc_id"], what)
+    return "doc_id"
+
+
+def round_significant(scores: np.ndarray) -> np.ndarray:
+    """Round to the digits in which scores are compared: 12 for float64, 6 for float32.
+
+    Parameters
+    ----------
+    scores : ndarray of float
+        Finite scores, any shape.
+
+    Returns
+    -------
+    ndarray of float64
+        The rounded scores; equal numbers are ties.
+
+    Examples
+    --------
+    >>> round_significant(np.array([0.1 + 0.2, 0.3])).tolist()
+    [0.3, 0.3]
+    """
+    x = np.asarray(scores)
+    digits = 6 if x.dtype == np.float32 else 12
+    x = x.astype(np.float64)
+    magnitude = np.abs(x)
+    exponent = np.floor(np.log10(magnitude, out=np.zeros_like(x), where=magnitude > 0))
+    # Beyond 10**300 the scale itself would overflow or vanish; such scores are compared as they are.
+    safe = np.abs(digits - 1 - exponent) <= 300
+    scale = np.power(10.0, np.where(safe, digits - 1 - exponent, 0.0))
+    return np.where(safe, np.rint(x * scale) / scale, x)
+
+
+def tie_order(groups: np.ndarray, scores: np.ndarray, units: Any) -> np.ndarray:
+    """Order rows by group, then by the tie rule.
+
+    Parameters
+    ----------
+    groups : ndarray of int, shape (n,)
+        Query of each row, as an integer code; groups come in ascending order of code.
+    scores : ndarray of float, shape (n,)
+        Finite scores.
+    units : sequence of str, shape (n,), or callable
+        Unit id of each row; a callable maps row numbers to ids and is called for tied rows alone.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        Row numbers in order.
+    """
+    key = round_significant(scores)
+    order = np.lexsort((-key, groups))
+    g, s = groups[order], key[order]
+    same = (g[1:] == g[:-1]) & (s[1:] == s[:-1])
+    if not same.any():
+        return order
+    # Only tied rows need their ids compared: strings are slow, ties are few.
+    tied = np.zeros(len(order), dtype=bool)
+    tied[1:] |= same
+    tied[:-1] |= same
+    places = np.flatnonzero(tied)
+    run_of_ties = np.cumsum(np.r_[True, ~same])[places]
+    rows = order[places]
+    names = id_array(units(rows) if callable(units) else np.asarray(units, dtype=object)[rows])
+    _, id_rank = np.unique(names.astype(str), return_inverse=True)
+    order[places] = rows[np.lexsort((-id_rank, run_of_ties))]
+    return order
+
+
+def group_codes(ids: pd.Series) -> tuple[np.ndarray, Any]:
+    """Number the ids in order of first appearance.
+
+    Parameters
+    ----------
+    ids : Series of str
+        Ids, categorical or not.
+
+    Returns
+    -------
+    codes : ndarray of int, shape (n,)
+        Number of each row's id.
+    uniques : Index or Categorical
+        The ids by number.
+    """
+    return pd.factorize(ids)
+
+
+def ranks_within(groups: np.ndarray) -> np.ndarray:
+    """Number the rows 1, 2, ... inside each run of equal `groups`.
+
+    Parameters
+    ----------
+    groups : ndarray, shape (n,)
+        Group of each row; the rows of a group stand together.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        1-based ranks.
+
+    Examples
+    --------
+    >>> ranks_within(np.array([0, 0, 1, 1, 1])).tolist()
+    [1, 2, 1, 2, 3]
+    """
+    n = len(groups)
+    if n == 0:
+        return np.empty(0, dtype=np.int64)
+    starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
+    lengths = np.diff(np.r_[starts, n])
+    return np.arange(1, n + 1, dtype=np.int64) - np.repeat(starts, lengths)
+
+
+def rank_by_score(run: pd.DataFrame) -> pd.DataFrame:
+    """Rank each query's rows by score: the one tie rule of the toolkit.
+
+    Score descending, then unit id descending. Scores are compared in 12 significant digits
+    (6 for float32).
+
+    Parameters
+    ----------
+    run : DataFrame
+        Needs ``query_id``, ``score`` and ``doc_id`` or ``chunk_id``. A ``rank`` column is replaced.
+
+    Returns
+    -------
+    DataFrame
+        The rows sorted by query (in order of first appearance) and rank, with a new ``rank`` column
+        that starts at 1.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing or a score is NaN or infinite.
+
+    See Also
+    --------
+    best_per_doc : Collapse a run over chunks to one over documents.
+
+    Examples
+    --------
+    >>> run = pd.DataFrame({"query_id": "q", "doc_id": ["k", "m", "p"], "score": [5.0, 5.0, 7.0]})
+    >>> rank_by_score(run)[["doc_id", "rank"]].values.tolist()
+    [['p', 1], ['m', 2], ['k', 3]]
+    """
+    check_frame(run, ["query_id", "score"], "run")
+    unit = unit_column(run)
+    query = as_ids(run["query_id"], "query_id")
+    scores = check_scores(run["score"], query, as_ids(run[unit], unit))
+    codes, _ = group_codes(query)
+    order = tie_order(codes, scores, lambda rows: as_ids(run[unit].iloc[rows], unit))
+    ranked = run.iloc[order].reset_index(drop=True)
+    return with_column(ranked, "rank", ranks_within(codes[order]), before="score")
+
+
+def check_scores(scores: pd.Series, query: pd.Series, units: pd.Series) -> np.ndarray:
+    """Check that scores are finite numbers; the message names the first culprit.
+
+    Parameters
+    ----------
+    scores, query, units : Series, shape (n,)
+        Scores and the ids that belong to them.
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+        The scores, float32 or float64.
+    """
+    values = scores.to_numpy()
+    if values.dtype == bool or values.dtype.kind not in "iuf":
+        try:
+            if values.dtype != object or any(isinstance(v, (str, bool, np.bool_)) for v in values):
+                raise TypeError
+            values = np.array([np.nan if v is None or v is pd.NA else v for v in values], dtype=np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"run's score must hold numbers; got {scores.dtype} such as {scores.iloc[0]!r}."
+            ) from None
+    if values.dtype != np.float32:
+        values = values.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        row = bad[0]
+        raise ValueError(
+            f"run has {len(bad)} scores that are NaN or infinite, the first for query "
+            f"{query.iloc[row]!r}, unit {units.iloc[row]!r}; drop or mend those rows."
+        )
+    return values
+
+
+def with_column(frame: pd.DataFrame, name: str, values: Any, *, before: str) -> pd.DataFrame:
+    """Return `frame` with column `name` set; a new one is placed before column `before`.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Not modified.
+    name : str
+        The column.
+    values : array, shape (n,)
+        Its values.
+    before : str
+        Where a new column goes.
+
+    Returns
+    -------
+    DataFrame
+        A new frame.
+    """
+    if name in frame.columns:
+        return frame.assign(**{name: values})
+    out = frame.copy(deep=False)
+    out.insert(out.columns.get_loc(before), name, values)
+    return out
+
+
+def best_per_doc(run: pd.DataFrame) -> pd.DataFrame:
+    """Collapse a run over chunks to one over documents: each document keeps its best-ranked row.
+
+    Parameters
+    ----------
+    run : DataFrame
+        A run with ``chunk_id`` and ``doc_id``; a run over documents may hold a document twice.
+
+    Returns
+    -------
+    DataFrame
+        A run over documents: ``rank`` counts documents anew, ``chunk_id`` becomes ``best_chunk_id``.
+
+    See Also
+    --------
+    rank_by_score : Rank rows by score.
+
+    Examples
+    --------
+    >>> run = pd.DataFrame({"query_id": "q", "chunk_id": ["a#0", "a#1", "b#0"],
+    ...                     "doc_id": ["a", "a", "b"], "rank": [1, 2, 3], "score": [9.0, 8.0, 7.0]})
+    >>> best_per_doc(run)[["doc_id", "best_chunk_id", "rank"]].values.tolist()
+    [['a', 'a#0', 1], ['b', 'b#0', 2]]
+    """
+    from ragkit.frames.coerce import as_run
+
+    ranked = as_run(run)
+    first = ~ranked.duplicated(["query_id", "doc_id"])
+    out = ranked[first].rename(columns={"chunk_id": "best_chunk_id"}).reset_index(drop=True)
+    codes, _ = group_codes(out["query_id"])
+    return out.assign(rank=ranks_within(codes))
+
+
+def check_ranks(ranks: pd.Series, query_codes: np.ndarray, query: pd.Series) -> np.ndarray:
+    """Check that ranks are whole numbers >= 1 and that no query uses one twice.
+
+    Parameters
+    ----------
+    ranks : Series, shape (n,)
+        Ranks given by the user.
+    query_codes : ndarray of int, shape (n,)
+        Query of each row as a code.
+    query : Series of str, shape (n,)
+        The same as ids, for the message.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        The ranks.
+    """
+    values = pd.to_numeric(ranks, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    bad = np.flatnonzero(~(values >= 1) | (values != np.floor(values)) | ~np.isfinite(values))
+    if len(bad):
+        row = bad[0]
+        raise ValueError(
+            f"run's rank must hold whole numbers from 1; query {query.iloc[row]!r} has {ranks.iloc[row]!r}. "
+            "Drop the column to have the run ranked by score."
+        )
+    out = values.astype(np.int64)
+    n = len(out)
+    key = query_codes.astype(np.int64) * (int(out.max(initial=0)) + 1) + out
+    if len(np.unique(key)) < n:
+        twice = np.unique(query.to_numpy(dtype=object)[pd.Series(key).duplicated().to_numpy()])
+        raise ValueError(
+            f"run uses a rank twice in query {some(twice)}; drop the rank column to have it ranked by score."
+        )
+    return out

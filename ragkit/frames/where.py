@@ -1,0 +1,112 @@
+"""Filters: the one meaning of ``where=`` everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ragkit.frames.checks import check_frame, some
+from ragkit.frames.ranking import unit_column
+
+
+def where_mask(docs: pd.DataFrame, where: Any) -> np.ndarray | None:
+    """Say which documents pass a filter.
+
+    Parameters
+    ----------
+    docs : DataFrame
+        The documents or chunks of a store, in the store's order.
+    where : dict, callable, Series or None
+        A dict of equalities (``{"year": 2020, "lang": ["en", "de"]}``; a list means one of), a callable
+        ``docs -> boolean Series``, or a boolean Series indexed by unit id. Strings are never evaluated.
+
+    Returns
+    -------
+    ndarray of bool or None
+        One flag per document; None when nothing is filtered.
+
+    Raises
+    ------
+    ValueError
+        If a dict names a column that is not there, or a Series lacks a unit.
+    TypeError
+        If the filter is of another kind, or does not give booleans.
+
+    Examples
+    --------
+    >>> docs = pd.DataFrame({"doc_id": ["a", "b"], "text": ["x", "y"], "year": [2020, 2021]})
+    >>> where_mask(docs, {"year": [2021, 2022]}).tolist()
+    [False, True]
+    """
+    if where is None or (isinstance(where, Mapping) and not where):
+        return None
+    if isinstance(where, Mapping):
+        return _equalities(docs, where)
+    if isinstance(where, pd.Series):
+        return _aligned(docs, where)
+    if isinstance(where, Callable):  # type: ignore[arg-type]
+        answer = where(docs.copy())
+        if isinstance(answer, pd.Series) and len(answer) == len(docs):
+            return _booleans(answer.to_numpy(), "the callable's answer")
+        if isinstance(answer, (np.ndarray, list)) and len(answer) == len(docs):
+            return _booleans(np.asarray(answer), "the callable's answer")
+        raise TypeError(
+            f"where must return one boolean for each of the {len(docs)} documents; "
+            f"got {type(answer).__name__}. Use a callable docs -> boolean Series."
+        )
+    raise TypeError(
+        f"where must be a dict of equalities, a callable docs -> boolean Series or a boolean Series by unit id; "
+        f"got {type(where).__name__}."
+    )
+
+
+def _equalities(docs: pd.DataFrame, where: Mapping) -> np.ndarray:
+    check_frame(docs, [str(name) for name in where], "where: the store")
+    keep = np.ones(len(docs), dtype=bool)
+    for name, wanted in where.items():
+        values = docs[name]
+        if isinstance(wanted, (list, tuple, set, frozenset, np.ndarray, pd.Series)):
+            options = list(wanted)
+            keep &= (
+                np.fromiter((any(_same(v, w) for w in options) for v in values), dtype=bool, count=len(docs))
+                if values.dtype == object
+                else values.isin(options).to_numpy(dtype=bool)
+            )
+        elif values.dtype == object:
+            keep &= np.fromiter((_same(v, wanted) for v in values), dtype=bool, count=len(docs))
+        else:
+            keep &= (values == wanted).to_numpy(dtype=bool, na_value=False)
+    return keep
+
+
+def _same(value: Any, wanted: Any) -> bool:
+    """Compare as Python does, without letting True pass for 1."""
+    if isinstance(value, bool) != isinstance(wanted, bool):
+        return False
+    answer = value == wanted
+    return bool(answer) if np.ndim(answer) == 0 and answer is not pd.NA else False
+
+
+def _aligned(docs: pd.DataFrame, where: pd.Series) -> np.ndarray:
+    units = docs[unit_column(docs, "docs")]
+    if where.index.has_duplicates:
+        raise ValueError("where is a Series whose index holds an id twice; give each unit id once.")
+    by_id = where.copy()
+    by_id.index = by_id.index.map(str)
+    missing = units[~units.isin(by_id.index)]
+    if len(missing):
+        raise ValueError(
+            f"where is a Series that lacks {len(missing)} unit ids: {some(missing)}; index it by unit id."
+        )
+    return _booleans(by_id.reindex(units.astype(object)).to_numpy(), "the Series")
+
+
+def _booleans(values: np.ndarray, what: str) -> np.ndarray:
+    if values.dtype != bool:
+        if values.dtype != object or not all(isinstance(v, (bool, np.bool_)) for v in values):
+            raise TypeError(f"where: {what} must hold booleans; got {values.dtype}.")
+        values = values.astype(bool)
+    return values

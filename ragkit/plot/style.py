@@ -1,0 +1,58 @@
+"""How every plot looks: colours that colour-blind readers can tell apart, quiet axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Okabe and Ito's palette; also vary line style or marker, never colour alone.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#8C6D31", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+GREY = "#767676"
+
+
+def axes(ax: Axes | None, size: tuple[float, float] = (6.4, 3.6)) -> Axes:
+    """Give back `ax`, or the axes of a new figure where there is none.
+
+    Parameters
+    ----------
+    ax : Axes or None
+        Where to draw; None makes a figure of `size` inches.
+    size : tuple of float
+        Width and height of the new figure.
+
+    Returns
+    -------
+    Axes
+        Ready to draw on.
+    """
+    if ax is None:
+        # pyplot shows the figure in a notebook; panels pass their own axes and never come here.
+        from matplotlib import pyplot
+
+        _, ax = pyplot.subplots(figsize=size, layout="constrained")
+    return ax
+
+
+def tidy(ax: Axes, *, grid: str | None = "y") -> Axes:
+    """Remove the box, thin the grid: what all plots share.
+
+    Parameters
+    ----------
+    ax : Axes
+        The axes to tidy.
+    grid : {"x", "y", "both", None}, default="y"
+        Which grid lines to draw.
+
+    Returns
+    -------
+    Axes
+        The same axes.
+    """
+    ax.spines[["top", "right"]].set_visible(False)
+    if grid:
+        ax.grid(axis=grid, color="#dddddd", linewidth=0.7)
+        ax.set_axisbelow(True)
+    return ax

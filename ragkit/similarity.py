@@ -1,0 +1,276 @@
+"""Cosine, dot product and Euclidean distance: on vectors and matrices, safe at the edges.
+
+Vectors are scaled by their largest component before they are squared, so neither large nor small numbers
+overflow or vanish; a zero vector has cosine 0 with everything; cosines stay inside [-1, 1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ragkit.frames import some
+
+
+def as_matrix(vectors: Any, what: str = "vectors", ids: Sequence[str] | None = None) -> np.ndarray:
+    """Make a 2-D array of finite floats of a vector or of many.
+
+    Parameters
+    ----------
+    vectors : array_like, shape (d,) or (n, d)
+        Lists, numpy arrays, Series or DataFrames of numbers; float32 and float64 are kept, other
+        numbers become float64.
+    what : str, default="vectors"
+        The parameter's name, for the message.
+    ids : sequence of str, optional
+        Ids of the rows, for the message.
+
+    Returns
+    -------
+    ndarray of float32 or float64, shape (n, d)
+        The rows.
+
+    Raises
+    ------
+    ValueError
+        If rows differ in length, or a number is NaN or infinite; the message names the row.
+    """
+    try:
+        array = np.asarray(vectors)
+        if array.dtype == object:
+            lengths = {len(row) for row in vectors}
+            if len(lengths) > 1:
+                first = len(vectors[0])
+                row = next(n for n, v in enumerate(vectors) if len(v) != first)
+                raise ValueError(
+                    f"{what} must all have one length; {_row_name(0, ids)} has {first} numbers, "
+                    f"{_row_name(row, ids)} has {len(vectors[row])}."
+                )
+            array = np.array([np.asarray(row, dtype=np.float64) for row in vectors])
+    except (TypeError, ValueError) as error:
+        if "must all have one length" in str(error):
+            raise
+        try:  # numpy's own message for a ragged list names no row
+            lengths_by_row = [len(row) for row in vectors]
+        except TypeError:
+            raise TypeError(
+                f"{what} must be numbers, one row per unit; got {type(vectors).__name__}."
+            ) from None
+        first = lengths_by_row[0]
+        ragged = next((n for n, length in enumerate(lengths_by_row) if length != first), None)
+        if ragged is None:
+            raise TypeError(f"{what} must be numbers, one row per unit: {error}.") from None
+        raise ValueError(
+            f"{what} must all have one length; {_row_name(0, ids)} has {first} numbers, "
+            f"{_row_name(ragged, ids)} has {lengths_by_row[ragged]}."
+        ) from None
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{what} must be numbers; got an array of {array.dtype}.")
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    if array.ndim == 1:
+        array = array[None, :]
+    if array.ndim != 2:
+        raise ValueError(
+            f"{what} must be one vector or a matrix of rows; got an array of shape {array.shape}."
+        )
+    finite = np.isfinite(array).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise ValueError(f"{what} must be finite; {_row_name(row, ids)} holds NaN or infinity.")
+    return array
+
+
+def _row_name(row: int, ids: Sequence[str] | None) -> str:
+    return f"row {row}" if ids is None else repr(ids[row])
+
+
+def normalize_rows(vectors: np.ndarray) -> np.ndarray:
+    """Scale each row to length 1; a zero row stays zero.
+
+    Parameters
+    ----------
+    vectors : ndarray of float, shape (n, d)
+        Finite rows.
+
+    Returns
+    -------
+    ndarray of float, shape (n, d)
+        ``v / |v|``, in the dtype given.
+
+    Examples
+    --------
+    >>> normalize_rows(np.array([[3e200, 4e200], [0.0, 0.0]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
+    scaled = vectors / np.where(largest == 0, 1, largest).astype(vectors.dtype)
+    norms = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
+    scaled /= np.where(norms == 0, 1, norms).astype(vectors.dtype)
+    return scaled
+
+
+def cosine_similarity(a: Any, b: Any) -> Any:
+    r"""Cosine of the angle between vectors: :math:`a \cdot b / (|a| |b|)`.
+
+    Parameters
+    ----------
+    a : array_like, shape (d,) or (n, d)
+        One vector or rows of them.
+    b : array_like, shape (d,) or (m, d)
+        One vector or rows of them.
+
+    Returns
+    -------
+    float, or ndarray of shape (n,), (m,) or (n, m)
+        Cosines in [-1, 1], computed in float64; an axis is there for each input that has rows. A zero
+        vector has cosine 0 with everything.
+
+    Raises
+    ------
+    ValueError
+        If the vectors differ in length, or hold NaN or infinity.
+
+    See Also
+    --------
+    dot_similarity : Without the division by the lengths.
+    euclidean_distance : The distance, not a similarity.
+
+    Examples
+    --------
+    >>> cosine_similarity([3, 4], [4, 3])
+    0.96
+    >>> cosine_similarity([1, 0], [[2, 0], [0, 5], [0, 0]]).tolist()
+    [1.0, 0.0, 0.0]
+    """
+    x, y = _pair(a, b)
+    return _shaped(np.clip(normalize_rows(x) @ normalize_rows(y).T, -1.0, 1.0), a, b)
+
+
+def dot_similarity(a: Any, b: Any) -> Any:
+    r"""Inner product of vectors: :math:`\sum_i a_i b_i`.
+
+    Parameters
+    ----------
+    a : array_like, shape (d,) or (n, d)
+        One vector or rows of them.
+    b : array_like, shape (d,) or (m, d)
+        One vector or rows of them.
+
+    Returns
+    -------
+    float, or ndarray of shape (n,), (m,) or (n, m)
+        Products in float64; infinite only where the true value exceeds float64.
+
+    See Also
+    --------
+    cosine_similarity : The same between vectors of length 1.
+
+    Examples
+    --------
+    >>> dot_similarity([1, 2], [3, 4])
+    11.0
+    """
+    x, y = _pair(a, b)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _shaped(x @ y.T, a, b)
+
+
+def euclidean_distance(a: Any, b: Any) -> Any:
+    r"""Straight-line distance between vectors: :math:`\sqrt{\sum_i (a_i - b_i)^2}`.
+
+    Parameters
+    ----------
+    a : array_like, shape (d,) or (n, d)
+        One vector or rows of them.
+    b : array_like, shape (d,) or (m, d)
+        One vector or rows of them.
+
+    Returns
+    -------
+    float, or ndarray of shape (n,), (m,) or (n, m)
+        Distances >= 0 in float64, exact 0 between equal vectors.
+
+    See Also
+    --------
+    cosine_similarity : Compares directions, not places.
+
+    Examples
+    --------
+    >>> euclidean_distance([0, 0], [3, 4])
+    5.0
+    """
+    from scipy.spatial.distance import cdist
+
+    x, y = _pair(a, b)
+    # Scaled by the largest component, or the squares of 1e200 would overflow.
+    largest = max(np.abs(x).max(initial=0.0), np.abs(y).max(initial=0.0)) or 1.0
+    return _shaped(cdist(x / largest, y / largest) * largest, a, b)
+
+
+def _pair(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
+    x, y = as_matrix(a, "a").astype(np.float64), as_matrix(b, "b").astype(np.float64)
+    if x.shape[1] != y.shape[1]:
+        raise ValueError(
+            f"vectors must have the same length to be compared; got {x.shape[1]} and {y.shape[1]} numbers. "
+            "Do both come from the same embedder?"
+        )
+    return x, y
+
+
+def _shaped(table: np.ndarray, a: Any, b: Any) -> Any:
+    """Drop the axis of each input that was a single vector."""
+    one_a, one_b = np.ndim(a) == 1, np.ndim(b) == 1
+    if one_a and one_b:
+        return float(table[0, 0])
+    return table[0] if one_a else table[:, 0] if one_b else table
+
+
+def gather_vectors(vectors: Any, units: pd.Series | Sequence[str]) -> np.ndarray:
+    """Look up the vector of each unit in whatever holds vectors.
+
+    Parameters
+    ----------
+    vectors : VectorStore, mapping of id to vector, or array_like of shape (n, d)
+        An array is aligned with `units`, row by row.
+    units : sequence of str, shape (n,)
+        The ids wanted; repeats are allowed.
+
+    Returns
+    -------
+    ndarray of float, shape (n, d)
+        One row per unit.
+
+    Raises
+    ------
+    ValueError
+        If a unit has no vector (it is named), or an array has another number of rows.
+    """
+    if callable(getattr(vectors, "vectors", None)):
+        return vectors.vectors(list(units))
+    if isinstance(vectors, Mapping):
+        names = list(units)
+        missing = list(dict.fromkeys(name for name in names if name not in vectors))
+        if missing:
+            raise ValueError(
+                f"vectors lacks {len(missing)} of the run's units: {some(missing)}; add them or drop their rows."
+            )
+        if not names:
+            return np.empty((0, len(next(iter(vectors.values()), []))))
+        return as_matrix([vectors[name] for name in names], "vectors", names)
+    if vectors is None:
+        raise TypeError(
+            "vectors must be a VectorStore, a dict of id to vector or an array aligned with the run; got None."
+        )
+    if len(units) == 0 and np.size(vectors) == 0:
+        return np.empty((0, 0))
+    matrix = as_matrix(vectors)
+    if len(matrix) != len(units):
+        raise ValueError(
+            f"vectors is an array of {len(matrix)} rows but the run has {len(units)}; "
+            "give one row per row of the run, or a dict of id to vector."
+        )
+    return matrix
