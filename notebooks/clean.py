@@ -36,7 +36,6 @@ def clean(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
                 output.execution_count = count
             if "data" in output and len(output.data) > 1:
                 output.data.pop(WIDGET_VIEW, None)
-            output.pop("metadata", None) if output.output_type == "stream" else None
     return notebook
 
 

@@ -256,14 +256,16 @@ def gather_vectors(vectors: Any, units: pd.Series | Sequence[str]) -> np.ndarray
         missing = list(dict.fromkeys(name for name in names if name not in vectors))
         if missing:
             raise ValueError(
-                f"vectors lacks {len(missing)} of the run's units: {some(missing)}; add them or drop their rows."
+                f"vectors lacks {len(missing)} of the run's units: {some(missing)}; "
+                "add them or drop their rows."
             )
         if not names:
             return np.empty((0, len(next(iter(vectors.values()), []))))
         return as_matrix([vectors[name] for name in names], "vectors", names)
     if vectors is None:
         raise TypeError(
-            "vectors must be a VectorStore, a dict of id to vector or an array aligned with the run; got None."
+            "vectors must be a VectorStore, a dict of id to vector or an array aligned with the run; "
+            "got None."
         )
     if len(units) == 0 and np.size(vectors) == 0:
         return np.empty((0, 0))

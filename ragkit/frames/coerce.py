@@ -189,23 +189,15 @@ def as_run(run: Any) -> pd.DataFrame:
     >>> as_run({"q1": ["x", "y"]})[["doc_id", "rank", "score"]].values.tolist()
     [['x', 1, 1.0], ['y', 2, 0.5]]
     """
-    frame = (
-        _ordered_lists(run)
-        if _is_ordered_lists(run)
-        else _as_pairs(run, ["query_id", "doc_id", "score"], "run")
-    )
+    if _is_ordered_lists(run):
+        frame = _ordered_lists(run)
+    else:
+        frame = _as_pairs(run, ["query_id", "doc_id", "score"], "run")
     check_frame(frame, ["query_id"], "run")
     unit = unit_column(frame)
-    columns: dict[str, Any] = {
-        name: as_ids(frame[name], name).to_numpy(dtype=object, copy=False)
-        if not isinstance(frame[name].dtype, pd.CategoricalDtype)
-        else as_ids(frame[name], name).array
-        for name in dict.fromkeys(["query_id", unit, "doc_id"])
-        if name in frame.columns
-    }
-    if "doc_id" not in frame.columns:
-        check_frame(frame, ["query_id", "chunk_id", "doc_id"], "run over chunks")
-    frame = frame.reset_index(drop=True).assign(**columns)
+    check_frame(frame, ["query_id", unit, "doc_id"], "run")
+    ids = dict.fromkeys(["query_id", unit, "doc_id"])
+    frame = frame.assign(**{name: as_ids(frame[name], name) for name in ids})
     if "rank" not in frame.columns:
         check_frame(frame, ["query_id", unit, "score"], "run without ranks")
         return rank_by_score(frame)
@@ -316,11 +308,12 @@ def _row(key: Any, item: Any, id_name: str, what: str, number: int) -> dict[str,
         given = next((getattr(item, a) for a in _ID_ATTRIBUTES if getattr(item, a, None) is not None), None)
         if given is not None:
             row[id_name] = given
-    elif item is None or (isinstance(item, float) and item != item):
+    elif item is None or item is pd.NA or (isinstance(item, float) and item != item):
         row = {"text": None}
     else:
         raise TypeError(
-            f"{what} item {number} must be a string, a dict or a document; got {item!r} of type {type(item).__name__}."
+            f"{what} item {number} must be a string, a dict or a document; "
+            f"got {item!r} of type {type(item).__name__}."
         )
     if key is not None:
         row[id_name] = key
@@ -372,7 +365,8 @@ def _as_pairs(data: Any, columns: list[str], what: str) -> pd.DataFrame:
             raise ValueError(f"{what} must hold tuples of three, {tuple(columns)}.")
     else:
         raise TypeError(
-            f"{what} must be a DataFrame, a dict of dicts or tuples {tuple(columns)}; got {type(data).__name__}."
+            f"{what} must be a DataFrame, a dict of dicts or tuples {tuple(columns)}; "
+            f"got {type(data).__name__}."
         )
     if not rows:
         dtype = np.float64 if number == "score" else np.int64

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.frames.checks import some
+from ragkit.frames.checks import is_bool, some
 
 
 def as_ids(values: Any, name: str) -> pd.Series:
@@ -48,6 +48,8 @@ def as_ids(values: Any, name: str) -> pd.Series:
         return series
     if pd.api.types.is_integer_dtype(series.dtype):
         return series.astype(str)
+    if series.isna().any():
+        raise ValueError(_missing(series, name))
     if pd.api.types.infer_dtype(series, skipna=False) == "string":
         if (series == "").any():
             raise ValueError(
@@ -61,14 +63,12 @@ def _texts(values: list, name: str) -> list[str]:
     """Turn mixed ids into strings, one by one; the slow road of :func:`as_ids`."""
     out = []
     for row, value in enumerate(values):
-        if isinstance(value, str):
-            if value == "":
-                raise ValueError(f"{name} holds an empty string in row {row}; give every row an id.")
+        if isinstance(value, str) and value:
             out.append(str(value))
-        elif isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_)):
+        elif value == "":
+            raise ValueError(f"{name} holds an empty string in row {row}; give every row an id.")
+        elif isinstance(value, (int, np.integer)) and not is_bool(value):
             out.append(str(int(value)))
-        elif value is None or value is pd.NA or value is pd.NaT or value != value:
-            raise ValueError(_missing(values, name))
         else:
             raise TypeError(
                 f"{name} must hold strings or whole numbers; row {row} holds {value!r} "

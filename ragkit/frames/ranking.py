@@ -42,7 +42,7 @@ def round_significant(scores: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     scores : ndarray of float
-        Finite scores, any shape.
+        Finite scores, any shape. Below 1e-289 and above 1e300 they are compared as they are.
 
     Returns
     -------
@@ -55,6 +55,7 @@ def round_significant(scores: np.ndarray) -> np.ndarray:
     [0.3, 0.3]
     """
     x = np.asarray(scores)
+    # Rounding is decimal because the rule is; a property test compares it with printing the digits.
     digits = 6 if x.dtype == np.float32 else 12
     x = x.astype(np.float64)
     magnitude = np.abs(x)
@@ -244,7 +245,7 @@ def with_column(frame: pd.DataFrame, name: str, values: Any, *, before: str) -> 
     if name in frame.columns:
         return frame.assign(**{name: values})
     out = frame.copy(deep=False)
-    out.insert(out.columns.get_loc(before), name, values)
+    out.insert(list(out.columns).index(before), name, values)
     return out
 
 

@@ -152,7 +152,7 @@ def _side_by_side(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 def _to_html(frame: pd.DataFrame, heads: Mapping[str, str]) -> str:
     check_frame(frame, ["query_id"], "table")
     columns = [c for c in frame.columns if c != "query_id"]
-    many = frame["query_id"].nunique() > 1 or bool(heads)
+    many = len(pd.unique(frame["query_id"])) > 1 or bool(heads)
     head = "".join(f"<th>{escape(str(c))}</th>" for c in columns)
     body, previous = [], None
     for row in frame.itertuples(index=False):

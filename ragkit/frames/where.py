@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.frames.checks import check_frame, some
+from ragkit.frames.checks import is_bool, some
 from ragkit.frames.ranking import unit_column
 
 
@@ -30,8 +30,10 @@ def where_mask(docs: pd.DataFrame, where: Any) -> np.ndarray | None:
 
     Raises
     ------
+    KeyError
+        If a dict names a column that is not there.
     ValueError
-        If a dict names a column that is not there, or a Series lacks a unit.
+        If a Series lacks a unit or holds one twice.
     TypeError
         If the filter is of another kind, or does not give booleans.
 
@@ -58,33 +60,36 @@ def where_mask(docs: pd.DataFrame, where: Any) -> np.ndarray | None:
             f"got {type(answer).__name__}. Use a callable docs -> boolean Series."
         )
     raise TypeError(
-        f"where must be a dict of equalities, a callable docs -> boolean Series or a boolean Series by unit id; "
-        f"got {type(where).__name__}."
+        f"where must be a dict of equalities, a callable docs -> boolean Series or a boolean Series "
+        f"by unit id; got {type(where).__name__}."
     )
 
 
 def _equalities(docs: pd.DataFrame, where: Mapping) -> np.ndarray:
-    check_frame(docs, [str(name) for name in where], "where: the store")
+    missing = [name for name in where if name not in docs.columns]
+    if missing:
+        raise KeyError(
+            f"where names columns that the store lacks: {some(missing)}; it has {list(docs.columns)}."
+        )
     keep = np.ones(len(docs), dtype=bool)
     for name, wanted in where.items():
-        values = docs[name]
-        if isinstance(wanted, (list, tuple, set, frozenset, np.ndarray, pd.Series)):
-            options = list(wanted)
-            keep &= (
-                np.fromiter((any(_same(v, w) for w in options) for v in values), dtype=bool, count=len(docs))
-                if values.dtype == object
-                else values.isin(options).to_numpy(dtype=bool)
-            )
-        elif values.dtype == object:
-            keep &= np.fromiter((_same(v, wanted) for v in values), dtype=bool, count=len(docs))
-        else:
-            keep &= (values == wanted).to_numpy(dtype=bool, na_value=False)
+        one_of = isinstance(wanted, (list, tuple, set, frozenset, np.ndarray, pd.Series))
+        options = list(wanted) if one_of else [wanted]
+        keep &= np.logical_or.reduce([_equal(docs[name], w) for w in options], initial=False, axis=0)
     return keep
 
 
+def _equal(values: pd.Series, wanted: Any) -> np.ndarray:
+    """Compare a column with one value as Python does, without letting True pass for 1."""
+    if values.dtype == object:
+        return np.fromiter((_same(value, wanted) for value in values), dtype=bool, count=len(values))
+    if is_bool(wanted) != pd.api.types.is_bool_dtype(values.dtype):
+        return np.zeros(len(values), dtype=bool)
+    return (values == wanted).to_numpy(dtype=bool, na_value=False)
+
+
 def _same(value: Any, wanted: Any) -> bool:
-    """Compare as Python does, without letting True pass for 1."""
-    if isinstance(value, bool) != isinstance(wanted, bool):
+    if is_bool(value) != is_bool(wanted):
         return False
     answer = value == wanted
     return bool(answer) if np.ndim(answer) == 0 and answer is not pd.NA else False

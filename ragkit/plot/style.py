@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +36,7 @@ def axes(ax: Axes | None, size: tuple[float, float] = (6.4, 3.6)) -> Axes:
     return ax
 
 
-def tidy(ax: Axes, *, grid: str | None = "y") -> Axes:
+def tidy(ax: Axes, *, grid: Literal["x", "y", "both"] | None = "y") -> Axes:
     """Remove the box, thin the grid: what all plots share.
 
     Parameters

@@ -188,11 +188,11 @@ class Tokenizer:
             The levelled text.
         """
         if self.normal_form is not None and not text.isascii():
-            text = unicodedata.normalize(self.normal_form, text)
+            text = unicodedata.normalize(self.normal_form, text)  # type: ignore[arg-type]
         if self.case == "fold":
             text = text.casefold()
             if self.normal_form is not None and not text.isascii():  # folding can leave the normal form
-                text = unicodedata.normalize(self.normal_form, text)
+                text = unicodedata.normalize(self.normal_form, text)  # type: ignore[arg-type]
         elif self.case == "lower":
             text = text.lower()
         return text

@@ -1,0 +1,79 @@
+"""The one meaning of where= everywhere."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from ragkit.frames import where_mask
+
+DOCS = pd.DataFrame(
+    {
+        "doc_id": ["a", "b", "c"],
+        "text": ["x", "y", "z"],
+        "year": [2020, 2021, 2020],
+        "lang": ["en", None, "de"],
+        "open": [True, False, True],
+        "tags": [["p"], ["q"], None],
+    }
+)
+
+
+def mask(where):
+    answer = where_mask(DOCS, where)
+    return None if answer is None else answer.tolist()
+
+
+def test_none_and_the_empty_dict_filter_nothing():
+    assert mask(None) is None
+    assert mask({}) is None
+
+
+def test_equalities_and_one_of():
+    assert mask({"year": 2020}) == [True, False, True]
+    assert mask({"year": [2021, 2022]}) == [False, True, False]
+    assert mask({"year": 2020, "lang": ["de", "fr"]}) == [False, False, True]
+    assert mask({"year": []}) == [False, False, False]
+
+
+def test_equality_is_pythons_without_coercion():
+    assert mask({"year": "2020"}) == [False, False, False]
+    assert mask({"open": 1}) == [False, False, False]
+    assert mask({"open": True}) == [True, False, True]
+    assert mask({"lang": None}) == [False, False, False]
+    assert mask({"tags": [["p"]]}) == [True, False, False]
+
+
+def test_callables_see_a_copy():
+    def drop(docs):
+        docs["year"] = 0
+        return docs["lang"] == "en"
+
+    assert mask(drop) == [True, False, False]
+    assert DOCS["year"].tolist() == [2020, 2021, 2020]
+
+
+def test_a_series_is_aligned_by_unit_id():
+    assert mask(pd.Series({"c": True, "a": False, "b": True, "other": True})) == [False, True, True]
+    with pytest.raises(ValueError, match="lacks 1 unit ids: 'c'"):
+        mask(pd.Series({"a": True, "b": True}))
+    with pytest.raises(TypeError, match="must hold booleans"):
+        mask(pd.Series({"a": 1, "b": 0, "c": 1}))
+
+
+@pytest.mark.parametrize("evil", ["year == 2020", "__import__('os').system('true')"])
+def test_strings_are_never_evaluated(evil):
+    with pytest.raises(TypeError, match="where must be a dict"):
+        mask(evil)
+
+
+def test_unknown_columns_are_named():
+    with pytest.raises(KeyError, match="'yeer'"):
+        mask({"yeer": 2020})
+    with pytest.raises(KeyError, match="or 1==1"):
+        mask({"year` or 1==1 or `x": 1})
+
+
+def test_a_callable_must_answer_for_every_document():
+    with pytest.raises(TypeError, match="one boolean for each of the 3 documents"):
+        mask(lambda docs: True)
