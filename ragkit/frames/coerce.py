@@ -19,6 +19,7 @@ from ragkit.frames.ranking import (
     check_scores,
     group_codes,
     rank_by_score,
+    rank_order,
     unit_column,
     with_column,
 )
@@ -202,13 +203,11 @@ def as_run(run: Any) -> pd.DataFrame:
         check_frame(frame, ["query_id", unit, "score"], "run without ranks")
         return rank_by_score(frame)
     codes, _ = group_codes(frame["query_id"])
-    ranks = check_ranks(frame["rank"], codes, frame["query_id"])
+    ranks = check_ranks(frame["rank"], frame["query_id"])
+    order = rank_order(codes, ranks, frame["query_id"])
     scores = check_scores(frame["score"], frame["query_id"], frame[unit]) if "score" in frame else 1.0 / ranks
     frame = with_column(frame.assign(rank=ranks), "score", scores, before="rank")
-    order = np.lexsort((ranks, codes))
-    if not np.array_equal(order, np.arange(len(order))):
-        frame = frame.iloc[order].reset_index(drop=True)
-    return frame
+    return frame if order is None else frame.iloc[order].reset_index(drop=True)
 
 
 def empty_run(unit: str = "doc_id") -> pd.DataFrame:

@@ -83,10 +83,8 @@ def tie_order(groups: np.ndarray, scores: np.ndarray, units: Any) -> np.ndarray:
     ndarray of int, shape (n,)
         Row numbers in order.
     """
-    key = round_significant(scores)
-    order = np.lexsort((-key, groups))
-    g, s = groups[order], key[order]
-    same = (g[1:] == g[:-1]) & (s[1:] == s[:-1])
+    order = _descending(groups, scores)
+    same = _ties(groups[order], scores[order])
     if not same.any():
         return order
     # Only tied rows need their ids compared: strings are slow, ties are few.
@@ -100,6 +98,32 @@ def tie_order(groups: np.ndarray, scores: np.ndarray, units: Any) -> np.ndarray:
     _, id_rank = np.unique(names.astype(str), return_inverse=True)
     order[places] = rows[np.lexsort((-id_rank, run_of_ties))]
     return order
+
+
+def _descending(groups: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Order rows by group, then by score from the highest; groups of one size sort as a matrix."""
+    order = np.arange(len(groups))
+    if (groups[1:] < groups[:-1]).any():
+        small = len(groups) and groups.max() < 2**16 and groups.min() >= 0
+        order = np.argsort(groups.astype(np.uint16) if small else groups, kind="stable")
+    sizes = np.unique(np.diff(np.flatnonzero(np.r_[True, np.diff(groups[order]) != 0, True])))
+    if len(sizes) != 1:
+        return np.lexsort((-scores, groups))
+    inside = np.argsort(-scores[order].reshape(-1, sizes[0]), axis=1, kind="stable")
+    return order.reshape(-1, sizes[0])[np.arange(len(inside))[:, None], inside].ravel()
+
+
+def _ties(groups: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Say of each row but the first, in descending order of score, whether it ties with the row before."""
+    same = groups[1:] == groups[:-1]
+    # Rounding is dear: only neighbours that nearly agree can round to one number.
+    digits = 6 if scores.dtype == np.float32 else 12
+    x = scores.astype(np.float64)
+    near = same & (x[:-1] - x[1:] <= 10.0 ** (1 - digits) * np.maximum(np.abs(x[:-1]), np.abs(x[1:])))
+    rows = np.flatnonzero(near)
+    same[:] = False
+    same[rows] = round_significant(scores[rows]) == round_significant(scores[rows + 1])
+    return same
 
 
 def group_codes(ids: pd.Series) -> tuple[np.ndarray, Any]:
@@ -282,23 +306,23 @@ def best_per_doc(run: pd.DataFrame) -> pd.DataFrame:
     return out.assign(rank=ranks_within(codes))
 
 
-def check_ranks(ranks: pd.Series, query_codes: np.ndarray, query: pd.Series) -> np.ndarray:
-    """Check that ranks are whole numbers >= 1 and that no query uses one twice.
+def check_ranks(ranks: pd.Series, query: pd.Series) -> np.ndarray:
+    """Check that ranks are whole numbers >= 1.
 
     Parameters
     ----------
     ranks : Series, shape (n,)
         Ranks given by the user.
-    query_codes : ndarray of int, shape (n,)
-        Query of each row as a code.
     query : Series of str, shape (n,)
-        The same as ids, for the message.
+        Query of each row, for the message.
 
     Returns
     -------
     ndarray of int64, shape (n,)
         The ranks.
     """
+    if isinstance(ranks.dtype, np.dtype) and ranks.dtype.kind == "i" and ranks.min() >= 1:
+        return ranks.to_numpy(dtype=np.int64)
     values = pd.to_numeric(ranks, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     bad = np.flatnonzero(~(values >= 1) | (values != np.floor(values)) | ~np.isfinite(values))
     if len(bad):
@@ -307,12 +331,49 @@ def check_ranks(ranks: pd.Series, query_codes: np.ndarray, query: pd.Series) -> 
             f"run's rank must hold whole numbers from 1; query {query.iloc[row]!r} has {ranks.iloc[row]!r}. "
             "Drop the column to have the run ranked by score."
         )
-    out = values.astype(np.int64)
-    n = len(out)
-    key = query_codes.astype(np.int64) * (int(out.max(initial=0)) + 1) + out
-    if len(np.unique(key)) < n:
-        twice = np.unique(query.to_numpy(dtype=object)[pd.Series(key).duplicated().to_numpy()])
+    return values.astype(np.int64)
+
+
+def rank_order(groups: np.ndarray, ranks: np.ndarray, query: pd.Series) -> np.ndarray | None:
+    """Order rows by group, then by rank, and check that no group uses a rank twice.
+
+    Parameters
+    ----------
+    groups, ranks : ndarray of int, shape (n,)
+        Query of each row as a code, and its rank from 1.
+    query : Series of str, shape (n,)
+        The same as ids, for the message.
+
+    Returns
+    -------
+    ndarray of int, shape (n,) or None
+        Row numbers in order; None when the rows already stand so.
+    """
+    g, r = groups, ranks
+    if ((g[1:] > g[:-1]) | ((g[1:] == g[:-1]) & (r[1:] > r[:-1]))).all():
+        return None
+    order = _by_counting(groups, ranks)
+    if order is None:
+        order = np.lexsort((ranks, groups))
+    g, r = groups[order], ranks[order]
+    twice = (g[1:] == g[:-1]) & (r[1:] == r[:-1])
+    if twice.any():
+        names = np.unique(query.to_numpy(dtype=object)[order[1:][twice]].astype(str))
         raise ValueError(
-            f"run uses a rank twice in query {some(twice)}; drop the rank column to have it ranked by score."
+            f"run uses a rank twice in query {some(names.tolist())}; "
+            "drop the rank column to have it ranked by score."
         )
-    return out
+    return order
+
+
+def _by_counting(groups: np.ndarray, ranks: np.ndarray) -> np.ndarray | None:
+    """Order rows without a sort when each group's ranks are exactly 1..n; None when they are not."""
+    sizes = np.bincount(groups)
+    place = (np.cumsum(sizes) - sizes)[groups] + ranks - 1
+    rows = np.arange(len(groups))
+    if (ranks > sizes[groups]).any():
+        return None
+    order = np.empty(len(groups), dtype=np.intp)
+    order[place] = rows
+    # The last writer wins, so two rows with one place show here.
+    return order if np.array_equal(order[place], rows) else None
