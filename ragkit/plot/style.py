@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#8C6D31", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 GREY = "#767676"
+HATCHES = ("", "///", "...", "xxx", "---", "\\\\\\", "ooo", "++")
 
 
 def axes(ax: Axes | None, size: tuple[float, float] = (6.4, 3.6)) -> Axes:
@@ -55,4 +56,23 @@ def tidy(ax: Axes, *, grid: Literal["x", "y", "both"] | None = "y") -> Axes:
     if grid:
         ax.grid(axis=grid, color="#dddddd", linewidth=0.7)
         ax.set_axisbelow(True)
+    return ax
+
+
+def note(ax: Axes, text: str) -> Axes:
+    """Say in the middle of the axes why there is nothing to see.
+
+    Parameters
+    ----------
+    ax : Axes
+        The axes to write on.
+    text : str
+        What to say.
+
+    Returns
+    -------
+    Axes
+        The same axes.
+    """
+    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=GREY)
     return ax

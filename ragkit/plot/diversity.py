@@ -1,0 +1,122 @@
+"""Relevance against diversity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ragkit.frames import check_frame, check_number
+from ragkit.plot.labels import pick_query, several_queries
+from ragkit.plot.style import COLOURS, GREY, MARKERS, axes, note, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def tradeoff(
+    path: pd.DataFrame,
+    *,
+    query_id: str | None = None,
+    lambda_: float | None = None,
+    x: str = "diversity",
+    y: str = "relevance",
+    points: Mapping[str, tuple[float, float]] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw relevance against diversity over the whole lambda axis: every selection there is, none sampled.
+
+    Parameters
+    ----------
+    path : DataFrame
+        The frame of :func:`ragkit.mmr_path`: one row per interval of lambda in which nothing changes.
+    query_id : str or None, default=None
+        The query to draw; None takes the first one, and the title names it when there are several.
+    lambda_ : float or None, default=None
+        The current setting, marked with a ring.
+    x, y : str
+        Columns of the path on the two axes; any metric column will do.
+    points : dict of name to (x, y), optional
+        Other methods or settings, drawn as single points.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        One dot per selection, coloured from lambda 0 (dark) to 1 (light) and joined in the order of lambda.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or the path has not the query.
+
+    Examples
+    --------
+    >>> path = pd.DataFrame({"query_id": "q", "lambda_from": [0.0, 0.4], "lambda_to": [0.4, 1.0],
+    ...                      "relevance": [0.5, 0.8], "diversity": [0.9, 0.6]})
+    >>> tradeoff(path, lambda_=0.7).get_xlabel()
+    'diversity'
+    """
+    check_frame(path, ["query_id", "lambda_from", "lambda_to", x, y], "path")
+    query = pick_query([path], query_id, "tradeoff")
+    rows = path[path["query_id"].astype(str) == query].sort_values("lambda_from")
+    ax = axes(ax, (5.2, 3.8))
+    if len(rows):
+        _frontier(ax, rows, x, y)
+    else:
+        note(ax, "no results")
+    if lambda_ is not None and len(rows):
+        _mark(ax, rows, check_number("lambda_", lambda_, low=0, high=1), x, y)
+    for n, (name, (px, py)) in enumerate((points or {}).items()):
+        colour, marker = COLOURS[(n + 3) % len(COLOURS)], MARKERS[(n + 3) % len(MARKERS)]
+        ax.plot([px], [py], marker, color=colour, markersize=9, markeredgecolor="white", label=name)
+    if ax.get_legend_handles_labels()[1]:
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=3, frameon=False, borderaxespad=0.2)
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    if several_queries([path]):
+        ax.set_title(f"query {query}", loc="right", fontsize=10)
+    return tidy(ax, grid="both")
+
+
+def _frontier(ax: Axes, rows: pd.DataFrame, x: str, y: str) -> None:
+    """Draw the selections, joined in the order of lambda, and name the two ends."""
+    xs, ys = rows[x].to_numpy(dtype=float), rows[y].to_numpy(dtype=float)
+    middle = (rows["lambda_from"] + rows["lambda_to"]).to_numpy(dtype=float) / 2
+    ax.plot(xs, ys, color=GREY, linewidth=1, zorder=1)
+    ax.scatter(xs, ys, c=middle, cmap="cividis", vmin=0, vmax=1, s=42, edgecolors="white", zorder=2)
+    ax.margins(0.12, 0.16)
+    ends = (
+        {"λ = 1": -1} if len(rows) == 1 or (xs[0], ys[0]) == (xs[-1], ys[-1]) else {"λ = 0": 0, "λ = 1": -1}
+    )
+    for text, at in ends.items():
+        # Towards the middle of the axes, so that no label leaves them.
+        left = xs[at] > (np.nanmin(xs) + np.nanmax(xs)) / 2
+        ax.annotate(
+            text,
+            (xs[at], ys[at]),
+            xytext=(-8 if left else 8, 7),
+            textcoords="offset points",
+            ha="right" if left else "left",
+            color="#444444",
+        )
+
+
+def _mark(ax: Axes, rows: pd.DataFrame, lambda_: float, x: str, y: str) -> None:
+    """Ring the selection that holds at `lambda_`."""
+    inside = np.flatnonzero(rows["lambda_from"].to_numpy(dtype=float) <= lambda_)
+    row: Any = rows.iloc[int(inside[-1]) if len(inside) else 0]
+    ax.plot(
+        [row[x]],
+        [row[y]],
+        "o",
+        markersize=14,
+        markerfacecolor="none",
+        markeredgecolor=COLOURS[3],
+        markeredgewidth=2.2,
+        label=f"λ = {lambda_:g}",
+        zorder=3,
+    )
