@@ -9,6 +9,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from ragkit.bm25 import KeywordIndex
+from ragkit.diversity import (
+    mmr,
+)
 from ragkit.frames import (
     RetrievalWarning,
     as_docs,
@@ -24,6 +28,7 @@ from ragkit.text import Tokenizer
 __version__ = "0.1.0"
 
 __all__ = [
+    "KeywordIndex",
     "RetrievalWarning",
     "Tokenizer",
     "as_docs",
@@ -31,6 +36,7 @@ __all__ = [
     "as_queries",
     "as_run",
     "best_per_doc",
+    "mmr",
     "rank_by_score",
     "show",
 ]

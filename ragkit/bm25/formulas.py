@@ -1,0 +1,179 @@
+"""BM25 and its relatives: each a product of an idf and a saturation, a few lines with its paper.
+
+The letters are those of the papers: ``tf`` how often the term stands in the document, ``df`` in how many of
+the ``N`` documents it stands, ``dl`` the document's length in words, ``avgdl`` the average length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+def length_norm(dl: Any, avgdl: float, b: float) -> Any:
+    """Compare a length with the average: ``1 - b + b dl / avgdl``; the ratio is 0 in a collection without words."""
+    return 1 - b + b * (np.asarray(dl, dtype=np.float64) / avgdl if avgdl > 0 else 0.0)
+
+
+def idf_lucene(df: Any, N: int) -> Any:
+    """Lucene's idf, never negative: ``ln(1 + (N - df + 0.5) / (df + 0.5))``."""
+    return np.log1p((N - df + 0.5) / (df + 0.5))
+
+
+def idf_robertson(df: Any, N: int) -> Any:
+    """Robertson's idf, negative ones raised to 0: ``ln(max(1, (N - df + 0.5) / (df + 0.5)))``."""
+    return np.log(np.maximum(1.0, (N - df + 0.5) / (df + 0.5)))
+
+
+def idf_atire(df: Any, N: int) -> Any:
+    """ATIRE's idf: ``ln(N / df)``."""
+    return np.log(N / df)
+
+
+def idf_bm25l(df: Any, N: int) -> Any:
+    """BM25L's idf: ``ln((N + 1) / (df + 0.5))``."""
+    return np.log((N + 1) / (df + 0.5))
+
+
+def idf_bm25plus(df: Any, N: int) -> Any:
+    """BM25+'s idf: ``ln((N + 1) / df)``."""
+    return np.log((N + 1) / df)
+
+
+def idf_classic(df: Any, N: int) -> Any:
+    """The smoothed idf of TF-IDF: ``ln((N + 1) / (df + 1)) + 1``."""
+    return np.log((N + 1) / (df + 1)) + 1
+
+
+def saturation_bm25(tf: Any, dl: Any, avgdl: float, k1: float, b: float, delta: float) -> Any:
+    """``tf (k1 + 1) / (tf + k1 (1 - b + b dl / avgdl))``: grows from 0 towards k1 + 1."""
+    return tf * (k1 + 1) / (tf + k1 * length_norm(dl, avgdl, b))
+
+
+def saturation_lucene(tf: Any, dl: Any, avgdl: float, k1: float, b: float, delta: float) -> Any:
+    """``tf / (tf + k1 (1 - b + b dl / avgdl))``: grows from 0 towards 1."""
+    return tf / (tf + k1 * length_norm(dl, avgdl, b))
+
+
+def saturation_bm25l(tf: Any, dl: Any, avgdl: float, k1: float, b: float, delta: float) -> Any:
+    """``(k1 + 1) (c + delta) / (k1 + c + delta)`` with ``c = tf / (1 - b + b dl / avgdl)``."""
+    c = tf / length_norm(dl, avgdl, b)
+    return (k1 + 1) * (c + delta) / (k1 + c + delta)
+
+
+def saturation_bm25plus(tf: Any, dl: Any, avgdl: float, k1: float, b: float, delta: float) -> Any:
+    """``delta + tf (k1 + 1) / (tf + k1 (1 - b + b dl / avgdl))``: every occurrence earns at least delta."""
+    return delta + saturation_bm25(tf, dl, avgdl, k1, b, delta)
+
+
+def saturation_classic(tf: Any, dl: Any, avgdl: float, k1: float, b: float, delta: float) -> Any:
+    """``sqrt(tf) / sqrt(dl)``, as in Lucene's classic similarity."""
+    return np.sqrt(np.asarray(tf, dtype=np.float64)) / np.sqrt(np.asarray(dl, dtype=np.float64))
+
+
+class Variant(NamedTuple):
+    """How a variant weighs a term: ``idf(df, N) * saturation(tf, dl, avgdl, k1, b, delta)``."""
+
+    idf: Callable[..., Any]
+    saturation: Callable[..., Any]
+    delta: float
+    source: str
+
+
+#: The variants by the name that ``variant=`` takes.
+VARIANTS: dict[str, Variant] = {
+    "bm25": Variant(
+        idf_lucene,
+        saturation_bm25,
+        0.0,
+        "Robertson and Zaragoza. The probabilistic relevance framework: BM25 and beyond. 2009.",
+    ),
+    "lucene": Variant(
+        idf_lucene,
+        saturation_lucene,
+        0.0,
+        "Kamphuis et al. Which BM25 do you mean? ECIR 2020.",
+    ),
+    "robertson": Variant(
+        idf_robertson,
+        saturation_lucene,
+        0.0,
+        "Robertson et al. Okapi at TREC-3. 1994.",
+    ),
+    "atire": Variant(
+        idf_atire,
+        saturation_bm25,
+        0.0,
+        "Trotman, Jia, Crane. Towards an efficient and effective search engine. OSIR 2012.",
+    ),
+    "bm25l": Variant(
+        idf_bm25l,
+        saturation_bm25l,
+        0.5,
+        "Lv and Zhai. When documents are very long, BM25 fails! SIGIR 2011.",
+    ),
+    "bm25+": Variant(
+        idf_bm25plus,
+        saturation_bm25plus,
+        1.0,
+        "Lv and Zhai. Lower-bounding term frequency normalization. CIKM 2011.",
+    ),
+    "tfidf": Variant(
+        idf_classic,
+        saturation_classic,
+        0.0,
+        "Salton and Buckley. Term-weighting approaches in automatic text retrieval. 1988.",
+    ),
+}
+
+
+def term_weight(
+    tf: Any,
+    df: Any,
+    N: int,
+    dl: Any,
+    avgdl: float,
+    *,
+    variant: str = "bm25",
+    k1: float = 1.2,
+    b: float = 0.75,
+    delta: float | None = None,
+) -> Any:
+    """Weigh one term in one document: what a query that holds the term once scores.
+
+    Parameters
+    ----------
+    tf : int or ndarray of int
+        How often the term stands in the document, at least 1.
+    df : int or ndarray of int
+        In how many documents it stands.
+    N : int
+        Number of documents.
+    dl : int or ndarray of int
+        The document's length in words.
+    avgdl : float
+        The average length.
+    variant : {"bm25", "lucene", "robertson", "atire", "bm25l", "bm25+", "tfidf"}, default="bm25"
+        The formula; :data:`VARIANTS` holds its parts and its paper.
+    k1 : float, default=1.2
+        How slowly repetition of a word stops counting; 0 counts presence alone.
+    b : float, default=0.75
+        How much long documents pay: 0 not at all, 1 in full.
+    delta : float, optional
+        Lower bound of BM25L and BM25+; None for the variant's own (0.5 and 1).
+
+    Returns
+    -------
+    float or ndarray of float64
+        The weight.
+
+    Examples
+    --------
+    >>> float(round(term_weight(2, 2, 3, 3, 8 / 3), 6))  # ln(1 + 1.5/2.5) * 2 * 2.2 / (2 + 1.2 * 1.09375)
+    0.624307
+    """
+    formula = VARIANTS[variant]
+    delta = formula.delta if delta is None else delta
+    return formula.idf(df, N) * formula.saturation(tf, dl, avgdl, k1, b, delta)
