@@ -1,0 +1,240 @@
+"""Maximal marginal relevance: relevant, and unlike what was picked before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ragkit.diversity.pool import (
+    Pool,
+    check_depths,
+    make_pool,
+    picked_frame,
+    unit_names,
+    warn_small_pool,
+)
+from ragkit.frames import check_number, warn
+from ragkit.similarity import normalize_rows
+
+_BLOCK = 256
+
+
+def mmr(
+    run: Any,
+    vectors: Any,
+    *,
+    lambda_: float = 0.5,
+    top_k: int | None = 10,
+    fetch_k: int | None = None,
+    scale: str | None = "minmax",
+    relevance: str = "score",
+    queries: Any = None,
+) -> pd.DataFrame:
+    r"""Rerank a run by maximal marginal relevance, with the whole story of each pick.
+
+    The most relevant unit comes first, at every `lambda_`. Each next pick has the highest
+    :math:`\lambda\,rel(d) - (1 - \lambda) \max_{s \in S} \cos(d, s)`, where S are the picks so far; ties go
+    to the better previous rank. The scores need not fall: ``rank`` is the order.
+
+    Parameters
+    ----------
+    run : DataFrame
+        Any run, over documents or chunks, of one query or many.
+    vectors : VectorStore, mapping of id to vector, or array_like of shape (n, d)
+        The units' vectors; an array is aligned with the rows of `run`.
+    lambda_ : float, default=0.5
+        1 is relevance only, 0 is novelty only.
+    top_k : int or None, default=10
+        How many come back per query; None is all.
+    fetch_k : int or None, default=None
+        How many of the run's best are candidates; None is the whole run.
+    scale : {"minmax", None}, default="minmax"
+        ``"minmax"`` maps each query's relevance to [0, 1], so that `lambda_` means the same after every
+        retriever; None takes it as it is, which is right for cosines only.
+    relevance : {"score", "cosine"}, default="score"
+        ``"score"`` is the run's own score; ``"cosine"`` is the cosine with the query's vector.
+    queries : mapping of query_id to vector, array_like, or queries that a VectorStore embeds, optional
+        Needed for ``relevance="cosine"``; an array is aligned with the queries of the run.
+
+    Returns
+    -------
+    DataFrame
+        A run with the ledger ``mmr_relevance, max_similarity, nearest_selected, previous_rank,
+        previous_score``; ``score = lambda_ * mmr_relevance - (1 - lambda_) * max_similarity``. The first
+        pick of a query has ``max_similarity`` 0 and no ``nearest_selected``.
+
+    Raises
+    ------
+    ValueError
+        If `lambda_` is outside [0, 1], `fetch_k` is below `top_k`, a unit has no vector, or a query lists
+        a unit twice.
+
+    Warns
+    -----
+    RetrievalWarning
+        If the pool is no larger than `top_k`, or if, with ``scale=None``, relevance and similarity live on
+        scales that cannot be mixed.
+
+    See Also
+    --------
+    mmr_path : Every distinct selection over `lambda_`, with its exact interval.
+    diversify : Other ways to diversify.
+
+    References
+    ----------
+    .. [1] Carbonell, Goldstein. The use of MMR, diversity-based reranking for reordering documents and
+       producing summaries. SIGIR 1998.
+
+    Examples
+    --------
+    Two copies and something else: the copy waits.
+
+    >>> run = pd.DataFrame({"query_id": "q", "doc_id": ["a", "copy", "other"], "score": [1.0, 0.9, 0.5]})
+    >>> vectors = {"a": [1, 0], "copy": [1, 0], "other": [0, 1]}
+    >>> picked = mmr(run, vectors, lambda_=0.5, top_k=2)
+    >>> picked[["doc_id", "rank", "score", "max_similarity", "nearest_selected"]].values.tolist()
+    [['a', 1, 0.5, 0.0, nan], ['other', 2, 0.0, 0.0, 'a']]
+    """
+    lambda_ = check_lambda(lambda_)
+    top_k, fetch_k = check_depths(top_k, fetch_k)
+    pool = make_pool(
+        run, vectors, top_k=top_k, fetch_k=fetch_k, scale=scale, relevance=relevance, queries=queries
+    )
+    if lambda_ < 1:
+        warn_small_pool(pool, top_k, "mmr")
+    picked = _pick_all(pool, lambda_, top_k)
+    if scale is None and relevance == "score" and 0 < lambda_ < 1:
+        _warn_scales(pool.relevance, picked["max_similarity"])
+    return picked
+
+
+def check_lambda(lambda_: Any) -> float:
+    """Check lambda: a number in [0, 1].
+
+    Parameters
+    ----------
+    lambda_ : float
+        The value given.
+
+    Returns
+    -------
+    float
+        The value.
+    """
+    return check_number("lambda_", lambda_, low=0, high=1, meaning="1 = relevance only, 0 = novelty only")
+
+
+def _pick_all(pool: Pool, lambda_: float, top_k: int | None) -> pd.DataFrame:
+    rows, scores, relevance, similarity, nearest = [], [], [], [], []
+    for first, rel, X in pool.queries():
+        picks, score, max_sim, near = mmr_order(rel, X, lambda_, top_k, tolerance=pool.tolerance)
+        rows.append(first + picks)
+        scores.append(score)
+        relevance.append(rel[picks])
+        similarity.append(max_sim)
+        nearest.append(np.where(near < 0, -1, first + near))
+    ledger = {
+        "mmr_relevance": _join(relevance),
+        "max_similarity": _join(similarity),
+        "nearest_selected": unit_names(pool, _join(nearest, np.int64)),
+    }
+    return picked_frame(pool, _join(rows, np.int64), _join(scores), ledger)
+
+
+def _join(parts: list[np.ndarray], dtype: Any = np.float64) -> np.ndarray:
+    return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
+
+
+def mmr_order(
+    relevance: np.ndarray,
+    vectors: np.ndarray,
+    lambda_: float = 0.5,
+    top_k: int | None = None,
+    *,
+    tolerance: float = 1e-12,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Order the candidates of one query by MMR: the arrays below :func:`mmr`.
+
+    Parameters
+    ----------
+    relevance : ndarray of float, shape (n,)
+        Relevance of each candidate, in the order of the ranking (ties go to the earlier row).
+    vectors : ndarray of float, shape (n, d)
+        Their vectors, of any length.
+    lambda_ : float, default=0.5
+        1 is relevance only, 0 is novelty only.
+    top_k : int or None, default=None
+        How many to pick; None is all.
+    tolerance : float, default=1e-12
+        Relative distance under which two scores are a tie.
+
+    Returns
+    -------
+    picks : ndarray of int, shape (m,)
+        Rows in the order in which they were picked.
+    scores : ndarray of float, shape (m,)
+        MMR value at the moment of picking.
+    max_similarity : ndarray of float, shape (m,)
+        Highest cosine with an earlier pick; 0 for the first.
+    nearest : ndarray of int, shape (m,)
+        Row of that earlier pick; -1 for the first.
+
+    Examples
+    --------
+    >>> picks, scores, similarity, nearest = mmr_order(
+    ...     np.array([1.0, 0.9, 0.5]), np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), 0.5, 2)
+    >>> picks.tolist(), scores.tolist(), nearest.tolist()
+    ([0, 2], [0.5, 0.25], [-1, 0])
+    """
+    X = normalize_rows(np.asarray(vectors, dtype=np.float64))
+    rel = np.asarray(relevance, dtype=np.float64)
+    n = len(rel)
+    k = n if top_k is None else min(top_k, n)
+    picks = np.empty(k, dtype=np.int64)
+    gain, penalty = lambda_ * rel, np.full(n, -np.inf)
+    slack = tolerance * max(1.0, np.abs(rel).max(initial=0.0))
+    score = rel.copy()  # the first pick is the most relevant, at lambda 0 too
+    for j in range(k):
+        i = int(np.argmax(score >= score.max() - slack))  # the first among equals
+        picks[j] = i
+        if j + 1 < k:
+            np.maximum(penalty, X @ X[i], out=penalty)
+            score = gain - (1 - lambda_) * penalty
+            score[picks[: j + 1]] = -np.inf
+    similarity, place = _nearest_before(X[picks])
+    nearest = np.where(place < 0, -1, picks[place]) if k else picks
+    return picks, lambda_ * rel[picks] - (1 - lambda_) * similarity, similarity, nearest
+
+
+def _nearest_before(P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Give each row's highest cosine with an earlier row, and which one that is (-1 and 0 for the first)."""
+    k = len(P)
+    similarity, place = np.zeros(k), np.full(k, -1, dtype=np.int64)
+    for first in range(0, k, _BLOCK):  # in blocks: no k-by-k matrix when all of a large pool is wanted
+        last = min(first + _BLOCK, k)
+        S = np.clip(P[first:last] @ P[:last].T, -1.0, 1.0)
+        S[np.arange(first, last)[:, None] <= np.arange(last)] = -np.inf
+        best = S.max(axis=1)
+        place[first:last] = np.argmax(best[:, None] - 1e-12 <= S, axis=1)
+        similarity[first:last] = best
+    if k:
+        similarity[0], place[0] = 0.0, -1
+    return similarity, place
+
+
+def _warn_scales(relevance: np.ndarray, max_similarity: pd.Series) -> None:
+    """Warn when relevance is no cosine: too large beside similarities, or too small to matter."""
+    largest = float(np.abs(relevance).max(initial=0.0))
+    alike = float(max_similarity.max()) if len(max_similarity) else 0.0
+    if largest > 1 + 1e-6:
+        which, effect = "far above", "the similarity penalty hardly counts"
+    elif 0 < largest < 0.1 and alike > 5 * largest:
+        which, effect = "far below", "relevance hardly counts"
+    else:
+        return
+    warn(
+        f"mmr with scale=None mixes scores up to {largest:.3g} with cosines up to {alike:.3g}: relevance is "
+        f'{which} similarity, so {effect}; use scale="minmax", or relevance="cosine" with queries.'
+    )
