@@ -72,9 +72,8 @@ def bump(
     labels = unit_labels(ranks.index, docs)
     room = 0.3 + 0.09 * max(map(cells, labels.values()), default=0)
     ax = axes(ax, (2 * room + 1.4 * max(len(frames), 2), 0.8 + 0.27 * top_k))
-    for n, (_, row) in enumerate(ranks.iterrows()):
-        _draw_unit(ax, row.to_numpy(), top_k, n)
     _rank_axes(ax, ranks, labels, top_k)
+    _draw_units(ax, ranks.to_numpy(), top_k)
     if several_queries(frames.values()):
         ax.set_title(f"query {query}", loc="left", fontsize=10)
     if not len(ranks):
@@ -96,26 +95,30 @@ def _rank_table(frames: Mapping[str, pd.DataFrame], query: str | None, top_k: in
     return order.sort_values(list(order.columns), kind="stable").iloc[:, ::-1]
 
 
-def _draw_unit(ax: Axes, ranks: np.ndarray, top_k: int, n: int) -> None:
-    """Draw one unit: a line where it stays in the top k, a dotted end where it comes in or drops out."""
-    colour, marker = COLOURS[n % len(COLOURS)], MARKERS[(n + n // len(COLOURS)) % len(MARKERS)]
-    inside = ranks <= top_k
-    for left, right in zip(range(len(ranks) - 1), range(1, len(ranks))):
-        if inside[left] and inside[right]:
-            ax.plot([left, right], ranks[[left, right]], color=colour, linewidth=2.0)
-        elif inside[left] or inside[right]:
-            at, step = (left, _END) if inside[left] else (right, -_END)
-            drop = min(top_k + 1 - ranks[at], 4.0) * _END
-            ax.plot([at, at + step], [ranks[at], ranks[at] + drop], ":", color=colour, linewidth=1.4)
-    size = 10 if marker == "*" else 7.5
-    ax.plot(
-        np.flatnonzero(inside),
-        ranks[inside],
-        marker,
-        color=colour,
-        markersize=size,
-        markeredgecolor="white",
-        markeredgewidth=0.6,
+def _draw_units(ax: Axes, ranks: np.ndarray, top_k: int) -> None:
+    """Draw lines where units stay in the top k, dotted ends where they come in or drop out, and markers."""
+    solid, dotted, solid_colours, dotted_colours = [], [], [], []
+    for n, unit in enumerate(ranks):
+        colour, marker = COLOURS[n % len(COLOURS)], MARKERS[(n + n // len(COLOURS)) % len(MARKERS)]
+        at = np.flatnonzero(unit <= top_k)
+        size = 10 if marker == "*" else 7.5
+        ax.plot(at, unit[at], marker, color=colour, ms=size, mec="white", mew=0.6)
+        for left, right in zip(range(len(unit) - 1), range(1, len(unit))):
+            inside = unit[left] <= top_k, unit[right] <= top_k
+            if all(inside):
+                solid.append([(left, unit[left]), (right, unit[right])])
+                solid_colours.append(colour)
+            elif any(inside):
+                x, step = (left, _END) if inside[0] else (right, -_END)
+                drop = min(top_k + 1 - unit[x], 4.0) * _END
+                dotted.append([(x, unit[x]), (x + step, unit[x] + drop)])
+                dotted_colours.append(colour)
+    # Two collections in place of a line each: a panel draws this at every step of a slider.
+    from matplotlib.collections import LineCollection
+
+    ax.add_collection(LineCollection(solid, colors=solid_colours, linewidths=2.0, zorder=1.8))
+    ax.add_collection(
+        LineCollection(dotted, colors=dotted_colours, linewidths=1.4, linestyles=":", zorder=1.8)
     )
 
 
@@ -128,14 +131,18 @@ def _rank_axes(ax: Axes, ranks: pd.DataFrame, labels: Mapping[str, str], top_k: 
     ax.set_yticks(shown, [_tick(ranks.iloc[:, 0], rank, labels, "left") for rank in shown])
     ax.tick_params(length=0)
     tidy(ax, grid=None).spines[["left", "bottom"]].set_visible(False)
-    for at in range(ranks.shape[1]):
-        ax.axvline(at, color="#dddddd", linewidth=0.8, zorder=0)
+    ax.vlines(range(ranks.shape[1]), 0.4, top_k + 0.6, color="#dddddd", linewidth=0.8, zorder=0)
     if ranks.shape[1] > 1:
-        # A second axis keeps the labels on the right inside the layout, so that none is cut off.
-        right = ax.secondary_yaxis("right")
-        right.set_yticks(shown, [_tick(ranks.iloc[:, -1], rank, labels, "right") for rank in shown])
-        right.spines["right"].set_visible(False)
-        right.tick_params(length=0)
+        for rank in shown:
+            ax.annotate(
+                _tick(ranks.iloc[:, -1], rank, labels, "right"),
+                (1.0, rank),
+                xycoords=("axes fraction", "data"),
+                xytext=(4, 0),
+                textcoords="offset points",
+                va="center_baseline",
+                annotation_clip=False,
+            )
 
 
 def _tick(ranks: pd.Series, rank: int, labels: Mapping[str, str], side: str) -> str:
