@@ -80,7 +80,7 @@ def _equalities(docs: pd.DataFrame, where: Mapping) -> np.ndarray:
 
 
 def _equal(values: pd.Series, wanted: Any) -> np.ndarray:
-    """Compare a column with one value as Python does, without letting True pass for 1."""
+    """Compare a column with one value as Python does; True is not 1, and a missing value equals nothing."""
     if values.dtype == object:
         return np.fromiter((_same(value, wanted) for value in values), dtype=bool, count=len(values))
     if is_bool(wanted) != pd.api.types.is_bool_dtype(values.dtype):
@@ -89,7 +89,7 @@ def _equal(values: pd.Series, wanted: Any) -> np.ndarray:
 
 
 def _same(value: Any, wanted: Any) -> bool:
-    if is_bool(value) != is_bool(wanted):
+    if value is None or is_bool(value) != is_bool(wanted):
         return False
     answer = value == wanted
     return bool(answer) if np.ndim(answer) == 0 and answer is not pd.NA else False
