@@ -13,6 +13,7 @@ from ragkit.bm25 import KeywordIndex
 from ragkit.diversity import (
     mmr,
 )
+from ragkit.embedding import LSAEmbedder
 from ragkit.frames import (
     RetrievalWarning,
     as_docs,
@@ -23,19 +24,24 @@ from ragkit.frames import (
     rank_by_score,
     show,
 )
+from ragkit.fusion import fuse
 from ragkit.text import Tokenizer
+from ragkit.vectors import VectorStore
 
 __version__ = "0.1.0"
 
 __all__ = [
     "KeywordIndex",
+    "LSAEmbedder",
     "RetrievalWarning",
     "Tokenizer",
+    "VectorStore",
     "as_docs",
     "as_qrels",
     "as_queries",
     "as_run",
     "best_per_doc",
+    "fuse",
     "mmr",
     "rank_by_score",
     "show",

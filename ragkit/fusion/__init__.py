@@ -1,0 +1,5 @@
+"""Fusion: any number of runs into one, by rank or by score, with the account of every score."""
+
+from ragkit.fusion.fuse import fuse
+
+__all__ = ["fuse"]
