@@ -21,7 +21,7 @@ from ragkit.frames import (
     some,
     warn,
 )
-from ragkit.frames.runs import run_of_slots
+from ragkit.frames.runs import query_rows, run_of_slots
 from ragkit.frames.table import DocTable
 from ragkit.frames.topk import top_candidates
 from ragkit.text import Tokenizer
@@ -356,7 +356,7 @@ class KeywordIndex:
         setting = self._own_setting(k1, b, variant)
         self._settle()
         slots = self._table.slots_of(as_ids(pairs[self._table.unit], self._table.unit))
-        asked = _query_rows(as_ids(pairs["query_id"], "query_id"), frame["query_id"])
+        asked = query_rows(as_ids(pairs["query_id"], "query_id"), frame["query_id"])
         out = np.zeros(len(pairs), dtype=np.float64)
         for number, terms in enumerate(self._query_terms(frame, quiet=True)):
             mine = np.flatnonzero(asked == number)
@@ -428,12 +428,3 @@ def _check_setting(k1: Any, b: Any, variant: Any) -> Setting:
         check_number("b", b, low=0, high=1, meaning="1 = full length normalisation"),
         VARIANTS[variant].delta,
     )
-
-
-def _query_rows(asked: pd.Series, query_ids: pd.Series) -> np.ndarray:
-    """Find the row of each asked query among the queries."""
-    rows = pd.Index(query_ids.astype(object)).get_indexer(asked.astype(object))
-    if (rows < 0).any():
-        missing = pd.unique(asked[rows < 0].astype(object))
-        raise ValueError(f"queries lacks {len(missing)} of the pairs' query_id: {some(missing)}.")
-    return rows

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ragkit.frames.checks import some
 from ragkit.frames.coerce import empty_run
 from ragkit.frames.ranking import ranks_within, tie_order
 from ragkit.frames.table import DocTable
@@ -60,3 +61,25 @@ def run_of_slots(
     for name in dict.fromkeys([table.unit, "doc_id"]):
         ids[name] = table.ids_of(found, name)
     return pd.DataFrame(ids | columns | {"score": values}, copy=False)
+
+
+def query_rows(asked: pd.Series, query_ids: pd.Series) -> np.ndarray:
+    """Find the row of each asked query among the queries.
+
+    Parameters
+    ----------
+    asked : Series of str, shape (n,)
+        Query ids.
+    query_ids : Series of str, shape (q,)
+        The ids of the queries at hand.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        Row numbers.
+    """
+    rows = pd.Index(query_ids.astype(object)).get_indexer(pd.Index(asked.astype(object)))
+    if (rows < 0).any():
+        missing = pd.unique(asked[rows < 0].astype(object))
+        raise ValueError(f"queries lacks {len(missing)} of the query_id asked for: {some(missing)}.")
+    return rows

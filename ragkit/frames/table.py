@@ -175,7 +175,7 @@ class DocTable:
         return deep_copy(frame)
 
     def _free_number(self, docs: Any) -> int:
-        """Find the first number from which bare strings can be numbered without meeting an id that is there."""
+        """Find a number from which bare strings can be numbered without meeting an id that is there."""
         if not isinstance(docs, (list, tuple, str)):
             return len(self)
         end = len(self) + (1 if isinstance(docs, str) else len(docs))

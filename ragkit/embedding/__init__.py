@@ -1,0 +1,5 @@
+"""Embedders: callables from a list of texts to an array of vectors."""
+
+from ragkit.embedding.lsa import LSAEmbedder
+
+__all__ = ["LSAEmbedder"]
