@@ -11,7 +11,9 @@ from typing import Any
 
 from ragkit.bm25 import KeywordIndex
 from ragkit.diversity import (
+    lambda_for,
     mmr,
+    mmr_path,
 )
 from ragkit.embedding import LSAEmbedder
 from ragkit.frames import (
@@ -42,7 +44,9 @@ __all__ = [
     "as_run",
     "best_per_doc",
     "fuse",
+    "lambda_for",
     "mmr",
+    "mmr_path",
     "rank_by_score",
     "show",
 ]

@@ -1,5 +1,6 @@
 """Diversity: rerank a run so that its head is relevant and does not repeat itself."""
 
 from ragkit.diversity.mmr import mmr, mmr_order
+from ragkit.diversity.path import lambda_for, mmr_intervals, mmr_path
 
-__all__ = ["mmr", "mmr_order"]
+__all__ = ["lambda_for", "mmr", "mmr_intervals", "mmr_order", "mmr_path"]

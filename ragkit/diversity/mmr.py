@@ -104,10 +104,9 @@ def mmr(
     )
     if lambda_ < 1:
         warn_small_pool(pool, top_k, "mmr")
-    picked = _pick_all(pool, lambda_, top_k)
     if scale is None and relevance == "score" and 0 < lambda_ < 1:
-        _warn_scales(pool.relevance, picked["max_similarity"])
-    return picked
+        warn_scales(pool)
+    return _pick_all(pool, lambda_, top_k)
 
 
 def check_lambda(lambda_: Any) -> float:
@@ -224,17 +223,32 @@ def _nearest_before(P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return similarity, place
 
 
-def _warn_scales(relevance: np.ndarray, max_similarity: pd.Series) -> None:
-    """Warn when relevance is no cosine: too large beside similarities, or too small to matter."""
-    largest = float(np.abs(relevance).max(initial=0.0))
-    alike = float(max_similarity.max()) if len(max_similarity) else 0.0
+def warn_scales(pool: Pool) -> None:
+    """Warn when relevance is no cosine: too large beside similarities, or too small to matter.
+
+    Parameters
+    ----------
+    pool : Pool
+        The candidates.
+    """
+    largest = float(np.abs(pool.relevance).max(initial=0.0))
     if largest > 1 + 1e-6:
         which, effect = "far above", "the similarity penalty hardly counts"
-    elif 0 < largest < 0.1 and alike > 5 * largest:
-        which, effect = "far below", "relevance hardly counts"
+    elif 0 < largest < 0.1 and (alike := _usual_similarity(pool)) > 5 * largest:
+        which, effect = f"far below (here about {alike:.3g})", "relevance hardly counts"
     else:
         return
     warn(
-        f"mmr with scale=None mixes scores up to {largest:.3g} with cosines up to {alike:.3g}: relevance is "
-        f'{which} similarity, so {effect}; use scale="minmax", or relevance="cosine" with queries.'
+        f"mmr with scale=None mixes scores up to {largest:.3g} with cosines, which lie in [-1, 1]: relevance "
+        f'is {which} similarity, so {effect}; use scale="minmax", or relevance="cosine" with queries.'
     )
+
+
+def _usual_similarity(pool: Pool) -> float:
+    """Highest cosine with the best unit of a query, in the middle of all queries."""
+    alike = [
+        float(np.max(X[1:] @ X[0]))
+        for X in (normalize_rows(V[:50].astype(np.float64)) for _, _, V in pool.queries())
+        if len(X) > 1
+    ]
+    return float(np.median(alike)) if alike else 0.0

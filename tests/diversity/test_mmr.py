@@ -385,7 +385,7 @@ def values_of(vectors, picks, lambda_, relevance):
 
 
 @pytest.mark.parametrize("lambda_", [0.0, 0.2, 0.5, 0.8, 1.0])
-@pytest.mark.parametrize(("n", "k", "dtype"), [(100, 10, float), (300, 300, float), (600, 40, np.float32)])
+@pytest.mark.parametrize(("n", "k", "dtype"), [(100, 10, float), (150, 150, float), (600, 40, np.float32)])
 def test_equals_langchain(lambda_, n, k, dtype):
     lc = pytest.importorskip("langchain_core.vectorstores.utils")
     rng = np.random.default_rng(n)

@@ -1,0 +1,434 @@
+"""The whole lambda axis: every selection that MMR can make, and the exact interval that yields it.
+
+With the picks so far held fixed, each candidate's MMR score is a line in lambda, and the next pick is the
+upper envelope of these lines. Splitting [0, 1] at the envelope's corners, pick by pick, finds every
+selection; nothing is sampled.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ragkit.diversity.mmr import warn_scales
+from ragkit.diversity.pool import Pool, check_depths, make_pool, unit_names, warn_small_pool
+from ragkit.frames import as_qrels, as_run, best_per_doc, id_array, some
+from ragkit.similarity import normalize_rows
+
+_ALL_PAIRS = 2048  # up to this many candidates all cosines are made at once
+_THINNEST = 1e-12  # intervals thinner than this are rounding, not results
+
+
+def mmr_path(
+    run: Any,
+    vectors: Any,
+    *,
+    top_k: int | None = 10,
+    fetch_k: int | None = None,
+    scale: str | None = "minmax",
+    relevance: str = "score",
+    queries: Any = None,
+    qrels: Any = None,
+    metrics: Any = (),
+) -> pd.DataFrame:
+    r"""Find every distinct MMR selection over lambda in [0, 1], each with its exact interval.
+
+    For fixed earlier picks a candidate's score :math:`\lambda\,(rel + sim) - sim` is a line in lambda, so
+    the next pick is the upper envelope of lines; the corners of the envelopes are the only values of lambda
+    at which the result changes. The rows of a query are thus the exact trade-off between relevance and
+    diversity, with no grid inside.
+
+    Parameters
+    ----------
+    run : DataFrame
+        Any run, over documents or chunks.
+    vectors : VectorStore, mapping of id to vector, or array_like of shape (n, d)
+        The units' vectors; an array is aligned with the rows of `run`.
+    top_k : int or None, default=10
+        How many are picked per query; None is all.
+    fetch_k : int or None, default=None
+        How many of the run's best are candidates; None is the whole run.
+    scale : {"minmax", None}, default="minmax"
+        As in :func:`mmr`.
+    relevance : {"score", "cosine"}, default="score"
+        As in :func:`mmr`.
+    queries : mapping of query_id to vector, array_like, or queries that a VectorStore embeds, optional
+        As in :func:`mmr`.
+    qrels : DataFrame, optional
+        Judgements, for `metrics`.
+    metrics : str, callable or list of them, default=()
+        What :func:`ragkit.evaluate` takes, such as ``"ndcg@10"``: one column each, NaN for queries without
+        judgements. Chunks count as their documents.
+
+    Returns
+    -------
+    DataFrame
+        A path: ``query_id, lambda_from, lambda_to, unit_ids, relevance, diversity``, then the metrics. A
+        query's intervals tile [0, 1]; ``unit_ids`` are in the order of picking; ``relevance`` is their mean
+        scaled relevance and ``diversity`` their intra-list distance, the mean of ``1 - cosine`` over pairs
+        (0 for fewer than two).
+
+    Raises
+    ------
+    ValueError
+        If a unit has no vector, `fetch_k` is below `top_k`, or metrics need judgements and get none.
+
+    See Also
+    --------
+    mmr : The selection at one lambda.
+    lambda_for : When is one unit selected, and what keeps it out elsewhere?
+
+    Examples
+    --------
+    The copy is picked second while ``.8 l - (1 - l) > 0``, that is for lambda above 1 / 1.8.
+
+    >>> run = pd.DataFrame({"query_id": "q", "doc_id": ["a", "copy", "other"], "score": [1.0, 0.9, 0.5]})
+    >>> vectors = {"a": [1, 0], "copy": [1, 0], "other": [0, 1]}
+    >>> path = mmr_path(run, vectors, top_k=2)
+    >>> path[["lambda_from", "lambda_to", "unit_ids", "diversity"]].round(4).values.tolist()
+    [[0.0, 0.5556, ('a', 'other'), 1.0], [0.5556, 1.0, ('a', 'copy'), 0.0]]
+    """
+    top_k, fetch_k = check_depths(top_k, fetch_k)
+    names = [metrics] if isinstance(metrics, str) or callable(metrics) else list(metrics)
+    pool = make_pool(
+        run, vectors, top_k=top_k, fetch_k=fetch_k, scale=scale, relevance=relevance, queries=queries
+    )
+    warn_small_pool(pool, top_k, "mmr_path")
+    if scale is None and relevance == "score":
+        warn_scales(pool)
+    paths = [(first, rel, mmr_intervals(rel, X, top_k, pool.tolerance)) for first, rel, X in pool.queries()]
+    frame = _path_frame(pool, paths)
+    return frame.assign(**_metric_columns(pool, paths, qrels, names)) if names else frame
+
+
+class Intervals(NamedTuple):
+    """All selections of one query.
+
+    Attributes
+    ----------
+    edges : ndarray of float, shape (m + 1,)
+        Interval ``i`` is ``edges[i]`` to ``edges[i + 1]``.
+    picks : ndarray of int, shape (m, k)
+        Rows picked in each interval, in order.
+    diversity : ndarray of float, shape (m,)
+        Mean of 1 - cosine over the pairs of picks.
+    """
+
+    edges: np.ndarray
+    picks: np.ndarray
+    diversity: np.ndarray
+
+
+def mmr_intervals(
+    relevance: np.ndarray, vectors: np.ndarray, top_k: int | None = None, tolerance: float = 1e-12
+) -> Intervals:
+    """Split [0, 1] into the intervals of lambda of one query: the arrays below :func:`mmr_path`.
+
+    Parameters
+    ----------
+    relevance : ndarray of float, shape (n,)
+        Relevance of each candidate, in the order of the ranking.
+    vectors : ndarray of float, shape (n, d)
+        Their vectors.
+    top_k : int or None, default=None
+        How many to pick; None is all.
+    tolerance : float, default=1e-12
+        Relative distance under which two scores are a tie.
+
+    Returns
+    -------
+    Intervals
+        Edges, picks and diversity.
+
+    Examples
+    --------
+    >>> found = mmr_intervals(np.array([1.0, 0.8, 0.0]), np.array([[1.0, 0], [1, 0], [0, 1]]), 2)
+    >>> found.edges.round(4).tolist(), found.picks.tolist()
+    ([0.0, 0.5556, 1.0], [[0, 2], [0, 1]])
+    """
+    rel = np.asarray(relevance, dtype=np.float64)
+    n = len(rel)
+    k = n if top_k is None else min(top_k, n)
+    tol = tolerance * max(1.0, np.abs(rel).max(initial=0.0))
+    edges, picks = np.array([0.0, 1.0]), np.zeros((1, k), dtype=np.int64)
+    if k == 0:
+        return Intervals(edges, picks, np.zeros(1))
+    cosines = _cosine_rows(normalize_rows(np.asarray(vectors, dtype=np.float64)))
+    picks[:, 0] = np.argmax(rel >= rel.max() - tol)
+    penalty, pair_sum = cosines(picks[:, 0]).copy(), np.zeros(1)
+    for j in range(1, k):
+        parent, edges, pick = _split(rel, penalty, picks[:, :j], edges, tol)
+        picks = picks[parent]
+        picks[:, j] = pick
+        rows = cosines(pick)
+        pair_sum = pair_sum[parent] + np.take_along_axis(rows, picks[:, :j], axis=1).sum(axis=1)
+        if j + 1 < k:
+            penalty = np.maximum(penalty[parent], rows)
+    pairs = k * (k - 1) / 2
+    return Intervals(edges, picks, 1.0 - pair_sum / pairs if pairs else np.zeros(len(picks)))
+
+
+def _cosine_rows(X: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Give a function from row numbers to their cosines with all rows, each made once."""
+    if len(X) <= _ALL_PAIRS:
+        G = np.clip(X @ X.T, -1.0, 1.0)
+        return lambda rows: G[rows]
+    known: dict[int, np.ndarray] = {}
+
+    def rows_of(rows: np.ndarray) -> np.ndarray:
+        new = [int(i) for i in np.unique(rows) if int(i) not in known]
+        known.update(zip(new, np.clip(X[new] @ X.T, -1.0, 1.0)))
+        return np.array([known[int(i)] for i in rows])
+
+    return rows_of
+
+
+def _split(
+    rel: np.ndarray, penalty: np.ndarray, picks: np.ndarray, edges: np.ndarray, tol: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Find the next pick in every interval; give the parent of each new interval, its edges and its pick."""
+    low, high = edges[:-1, None], edges[1:, None]
+    at_low, at_high = low * rel - (1 - low) * penalty, high * rel - (1 - high) * penalty
+    each = np.arange(len(picks))
+    at_low[each[:, None], picks] = at_high[each[:, None], picks] = -np.inf
+    # The winner just right of the lower edge: among equals there, the one that is best at the upper edge.
+    level = np.where(at_low >= at_low.max(axis=1, keepdims=True) - tol, at_high, -np.inf)
+    winner = np.argmax(level >= level.max(axis=1, keepdims=True) - tol, axis=1)
+    # Lines are straight, so only one that ends above the winner can pass it.
+    rival = at_high > at_high[each, winner][:, None] + tol
+    parents: list[int] = []
+    starts: list[float] = []
+    pick: list[int] = []
+    contested = rival.any(axis=1)
+    for i in range(len(picks)):
+        found = [(float(edges[i]), int(winner[i]))]
+        if contested[i]:
+            lines = np.r_[winner[i], np.flatnonzero(rival[i])]
+            found = _envelope(rel[lines], penalty[i, lines], lines, float(edges[i]), float(edges[i + 1]), tol)
+        parents += [i] * len(found)
+        starts += [at for at, _ in found]
+        pick += [line for _, line in found]
+    return np.array(parents), np.array([*starts, 1.0]), np.array(pick)
+
+
+def _envelope(
+    rel: np.ndarray, penalty: np.ndarray, lines: np.ndarray, low: float, high: float, tol: float
+) -> list[tuple[float, int]]:
+    """Walk the upper envelope of ``l * (rel + penalty) - penalty`` over (low, high), beginning on line 0."""
+    slope = rel + penalty
+    at, current = low, 0
+    found = [(low, int(lines[0]))]
+    while True:
+        steeper = np.flatnonzero(slope > slope[current] + tol)
+        if not len(steeper):
+            return found
+        cross = (penalty[steeper] - penalty[current]) / (slope[steeper] - slope[current])
+        cross = np.maximum(cross, at)
+        at = float(cross.min())
+        if at >= high - _THINNEST:
+            return found
+        # Several lines through one corner: the steepest is on top behind it; among equals the first.
+        meeting = steeper[cross <= at + _THINNEST]
+        steepest = meeting[slope[meeting] >= slope[meeting].max() - tol]
+        current = int(steepest[np.argmin(lines[steepest])])
+        if at <= found[-1][0] + _THINNEST:
+            found[-1] = (found[-1][0], int(lines[current]))
+        else:
+            found.append((at, int(lines[current])))
+
+
+def _path_frame(pool: Pool, paths: list[tuple[int, np.ndarray, Intervals]]) -> pd.DataFrame:
+    """Put the intervals of all queries into one path frame."""
+    counts = [len(found.picks) for _, _, found in paths]
+    firsts = np.repeat(np.array([first for first, _, _ in paths], dtype=np.int64), counts)
+    unit_ids = [
+        tuple(names)
+        for first, _, found in paths
+        for names in id_array(unit_names(pool, (first + found.picks).ravel())).reshape(found.picks.shape)
+    ]
+    column = pd.Series([None] * len(unit_ids), dtype=object)
+    column[:] = unit_ids
+
+    def join(parts: list[np.ndarray]) -> np.ndarray:
+        return np.concatenate([np.empty(0), *parts])
+
+    return pd.DataFrame(
+        {
+            "query_id": pool.frame["query_id"].array.take(firsts),
+            "lambda_from": join([found.edges[:-1] for _, _, found in paths]),
+            "lambda_to": join([found.edges[1:] for _, _, found in paths]),
+            "unit_ids": column,
+            "relevance": join([_mean_relevance(rel, found.picks) for _, rel, found in paths]),
+            "diversity": join([found.diversity for _, _, found in paths]),
+        }
+    )
+
+
+def _mean_relevance(rel: np.ndarray, picks: np.ndarray) -> np.ndarray:
+    return rel[picks].mean(axis=1) if picks.shape[1] else np.zeros(len(picks))
+
+
+def _metric_columns(
+    pool: Pool, paths: list[tuple[int, np.ndarray, Intervals]], qrels: Any, metrics: list[Any]
+) -> dict[str, np.ndarray]:
+    """Score every interval as if it were a query of its own; NaN where the query has no judgements."""
+    # By name, not by import: algorithm modules stand side by side and meet as frames.
+    evaluate = importlib.import_module("ragkit.metrics").evaluate
+    counts = [len(found.picks) for _, _, found in paths]
+    number = np.arange(sum(counts)).astype(str).astype(object)
+    query = pool.frame["query_id"].astype(object).to_numpy()
+    owner = np.repeat(query[[first for first, _, _ in paths]], counts) if paths else number
+    rows = [(first + found.picks) for first, _, found in paths]
+    depth = [picks.shape[1] for picks in rows for _ in picks]
+    run = pool.frame[["query_id", *dict.fromkeys([pool.unit, "doc_id"])]].iloc[
+        np.concatenate([np.empty(0, dtype=np.int64), *(picks.ravel() for picks in rows)])
+    ]
+    run = run.assign(query_id=np.repeat(number, depth), rank=[r for k in depth for r in range(1, k + 1)])
+    vectors: Any = dict(zip(pool.frame[pool.unit], pool.vectors[pool.codes]))
+    if pool.unit == "chunk_id":  # judgements are of documents
+        run, vectors = best_per_doc(run), None
+    if qrels is not None:
+        each = pd.DataFrame({"query_id": owner, "interval": number})
+        qrels = each.merge(as_qrels(qrels).astype({"query_id": object}), on="query_id")
+        qrels = qrels.drop(columns="query_id").rename(columns={"interval": "query_id"})
+        run = run[run["query_id"].isin(qrels["query_id"])]
+    scores = evaluate(run, qrels, metrics=metrics, vectors=vectors)
+    values = {
+        str(name): rows.set_index("query_id")["value"].reindex(number).to_numpy()
+        for name, rows in scores.groupby("metric", sort=False)
+    }
+    labels = [getattr(metric, "__name__", str(metric).strip()) for metric in metrics]
+    return {label: values.get(label, np.full(len(number), np.nan)) for label in labels}
+
+
+def lambda_for(
+    run: Any,
+    vectors: Any,
+    query_id: str,
+    unit_id: str,
+    *,
+    top_k: int | None = 10,
+    fetch_k: int | None = None,
+    scale: str | None = "minmax",
+    relevance: str = "score",
+    queries: Any = None,
+) -> pd.DataFrame:
+    """Tell at which lambda MMR selects a unit, and what keeps it out elsewhere.
+
+    Parameters
+    ----------
+    run : DataFrame
+        Any run, over documents or chunks.
+    vectors : VectorStore, mapping of id to vector, or array_like of shape (n, d)
+        As in :func:`mmr`.
+    query_id : str
+        The query.
+    unit_id : str
+        The document or chunk asked about; it must be in the query's run.
+    top_k : int or None, default=10
+        How many are picked.
+    fetch_k : int or None, default=None
+        How many of the run's best are candidates.
+    scale, relevance, queries
+        As in :func:`mmr`.
+
+    Returns
+    -------
+    DataFrame
+        ``lambda_from, lambda_to, selected, rank, blocked_by, reason, similarity``, one row per interval; the
+        rows tile [0, 1]. Where the unit is not selected, `reason` is ``"similarity"`` if it is at least as
+        relevant as the last pick, so that only its likeness to ``blocked_by`` keeps it out;
+        ``"relevance"`` if the last pick, ``blocked_by``, is more relevant; ``"fetch_k"`` if it is no
+        candidate; ``"top_k"`` if nothing is picked. ``similarity`` is its cosine with ``blocked_by``.
+
+    Raises
+    ------
+    ValueError
+        If the run has not the query, or the query not the unit.
+
+    See Also
+    --------
+    mmr_path : All selections.
+
+    Examples
+    --------
+    >>> run = pd.DataFrame({"query_id": "q", "doc_id": ["a", "copy", "other"], "score": [1.0, 0.9, 0.5]})
+    >>> vectors = {"a": [1, 0], "copy": [1, 0], "other": [0, 1]}
+    >>> story = lambda_for(run, vectors, "q", "copy", top_k=2).round(3)
+    >>> story[["lambda_from", "lambda_to", "selected", "blocked_by", "reason"]].values.tolist()
+    [[0.0, 0.556, False, 'a', 'similarity'], [0.556, 1.0, True, nan, nan]]
+    """
+    top_k, fetch_k = check_depths(top_k, fetch_k)
+    pool = make_pool(
+        run, vectors, top_k=top_k, fetch_k=fetch_k, scale=scale, relevance=relevance, queries=queries
+    )
+    query_id, unit_id = str(query_id), str(unit_id)
+    _check_asked(as_run(run), pool.unit, query_id, unit_id)
+    candidates = pool.frame[pool.unit].astype(object).to_numpy()
+    for first, rel, X in pool.queries():
+        names = candidates[first : first + len(rel)]
+        if pool.frame["query_id"].iloc[first] == query_id and unit_id in names:
+            return _story(int(np.flatnonzero(names == unit_id)[0]), rel, X, names, top_k, pool.tolerance)
+    return _story_frame([(0.0, 1.0, False, None, None, "fetch_k", np.nan)])
+
+
+def _check_asked(run: pd.DataFrame, unit: str, query_id: str, unit_id: str) -> None:
+    """Raise unless the run has the query, and the query the unit."""
+    rows = run[run["query_id"] == query_id]
+    if not len(rows):
+        raise ValueError(f"run has no query {query_id!r}; it has {some(pd.unique(run['query_id']))}.")
+    if not (rows[unit] == unit_id).any():
+        raise ValueError(
+            f"run did not retrieve {unit_id!r} for query {query_id!r}, so no lambda can select it; "
+            "retrieve more (a larger top_k before it)."
+        )
+
+
+def _story(
+    u: int, rel: np.ndarray, X: np.ndarray, names: np.ndarray, top_k: int | None, tolerance: float
+) -> pd.DataFrame:
+    """Say for each interval whether row `u` is picked, and if not, why."""
+    found = mmr_intervals(rel, X, top_k, tolerance)
+    Xn = normalize_rows(np.asarray(X, dtype=np.float64))
+    cosine = np.clip(Xn @ Xn[u], -1.0, 1.0)
+    cosine[np.abs(cosine) < 1e-15] = 0.0
+    rows: list[tuple] = []
+    for low, high, picks in zip(found.edges[:-1], found.edges[1:], found.picks):
+        said = _why(u, rel, cosine, picks, names)
+        if rows and rows[-1][2:] == said:
+            rows[-1] = (rows[-1][0], float(high), *said)
+        else:
+            rows.append((float(low), float(high), *said))
+    return _story_frame(rows)
+
+
+def _why(u: int, rel: np.ndarray, cosine: np.ndarray, picks: np.ndarray, names: np.ndarray) -> tuple:
+    """Give ``selected, rank, blocked_by, reason, similarity`` of row `u` beside these picks."""
+    place = np.flatnonzero(picks == u)
+    if len(place):
+        return (True, int(place[0]) + 1, None, None, None)
+    if not len(picks):
+        return (False, None, None, "top_k", None)
+    alike = rel[u] >= rel[picks[-1]]
+    by = int(picks[np.argmax(cosine[picks])]) if alike else int(picks[-1])
+    return (False, None, names[by], "similarity" if alike else "relevance", float(cosine[by]))
+
+
+def _story_frame(rows: list[tuple]) -> pd.DataFrame:
+    """Put the intervals of one unit into a frame."""
+    columns = list(zip(*rows))
+    return pd.DataFrame(
+        {
+            "lambda_from": np.array(columns[0], dtype=np.float64),
+            "lambda_to": np.array(columns[1], dtype=np.float64),
+            "selected": np.array(columns[2], dtype=bool),
+            "rank": pd.array(columns[3], dtype="Int64"),
+            "blocked_by": pd.Series(columns[4], dtype="str" if any(columns[4]) else object),
+            "reason": pd.Series(columns[5], dtype="str" if any(columns[5]) else object),
+            "similarity": np.array(columns[6], dtype=np.float64),
+        }
+    )
