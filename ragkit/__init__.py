@@ -27,12 +27,14 @@ from ragkit.frames import (
     show,
 )
 from ragkit.fusion import fuse
+from ragkit.hybrid import HybridSearch
 from ragkit.text import Tokenizer
 from ragkit.vectors import VectorStore
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "HybridSearch",
     "KeywordIndex",
     "LSAEmbedder",
     "RetrievalWarning",

@@ -5,7 +5,7 @@ Alignment is the dear part of a fusion and depends on the runs alone, so moving 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,9 +90,14 @@ def named_runs(runs: Any) -> dict[str, Any]:
         )
     if not named:
         raise ValueError("fuse needs at least one run; got none.")
-    for name in named:
-        _check_name(name)
+    check_names(named)
     return named
+
+
+def check_names(names: Iterable[Any]) -> None:
+    """Refuse names of runs that would spoil the ledger."""
+    for name in names:
+        _check_name(name)
 
 
 def _check_name(name: Any) -> None:
@@ -108,13 +113,15 @@ def _check_name(name: Any) -> None:
         )
 
 
-def align(runs: Mapping[str, Any]) -> Pool:
+def align(runs: Mapping[str, Any], queries: pd.Series | None = None) -> Pool:
     """Align named runs into a pool.
 
     Parameters
     ----------
     runs : dict of str to run
         Checked by :func:`named_runs`; each value is whatever :func:`ragkit.as_run` takes.
+    queries : Series of str, optional
+        Ids of the queries, in the order wanted; None for order of first appearance.
 
     Returns
     -------
@@ -127,6 +134,8 @@ def align(runs: Mapping[str, Any]) -> Pool:
     (query, query_ids), (units, unit_ids), *rest = (
         _shared_codes([frame[column] for frame in frames.values()]) for column in columns
     )
+    if queries is not None:
+        (_, *query), query_ids = _shared_codes([queries, *(frame["query_id"] for frame in frames.values())])
     docs, doc_ids = rest[0] if rest else (None, None)
     sources, rows = [], []
     for number, (name, frame) in enumerate(frames.items()):

@@ -24,6 +24,7 @@ class Plan:
     missing: dict[str, Any]
     minimum: dict[str, float]
     defaulted: bool  # whether the missing policy was left to the method
+    key: Any  # stands for all of it in a cache
 
 
 def make_plan(
@@ -35,7 +36,7 @@ def make_plan(
     normalize: Any,
     missing: Any,
     minimum: Any = None,
-    weighed_by: str = "run",
+    of: str = "run",
 ) -> Plan:
     """Check the options of a fusion, once, and spread them over the runs."""
     if not callable(method):
@@ -48,14 +49,15 @@ def make_plan(
                     f"fusion method {method!r} looks at ranks alone, so {name} must be None; got {value!r}. "
                     "Drop it, or choose a score method such as 'linear'."
                 )
-    used = check_weights(weights, names, weighed_by)
+    used = check_weights(weights, names, of)
     k = check_number("k", k, low=0)
     norms = _per_run("normalize", normalize, how.normalize, names, NORMALIZERS)
     missings = _per_run("missing", missing, how.missing, names, MISSING)
     lowest = _per_run("minimum", minimum, 0.0, names, None)
     for name, value in lowest.items():
         lowest[name] = check_number(f"minimum for {name!r}", value)
-    return Plan(how, used, k, norms, missings, lowest, missing is None)
+    key = (method, k, *(tuple(option.items()) for option in (used, norms, missings, lowest)))
+    return Plan(how, used, k, norms, missings, lowest, missing is None, key)
 
 
 def check_weights(weights: Any, names: Sequence[str], of: str = "run") -> dict[str, float]:

@@ -1,0 +1,461 @@
+"""HybridSearch: keyword and vector search, fusion and MMR behind one call with every knob."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ragkit.bm25 import KeywordIndex
+from ragkit.diversity import mmr
+from ragkit.frames import as_docs, as_ids, as_queries, as_run, check_number, check_top_k, empty_run, some
+from ragkit.fusion.align import Pool, align, check_names
+from ragkit.fusion.fuse import fuse_pool
+from ragkit.fusion.options import Plan, make_plan
+from ragkit.hybrid.cache import StageCache, fingerprint
+from ragkit.similarity import as_matrix, gather_vectors
+from ragkit.vectors import VectorStore
+
+#: The seed's weights: what means the same counts more than what is spelt the same.
+WEIGHTS: Mapping[str, float] = MappingProxyType({"keyword": 0.3, "vector": 0.7})
+
+
+class Ask(NamedTuple):
+    """What is asked: the queries, and their vectors where they were given."""
+
+    frame: pd.DataFrame
+    vectors: np.ndarray | None
+    key: Any
+
+
+class Knobs(NamedTuple):
+    """What the sources are searched with."""
+
+    pool: int | None
+    k1: float | None
+    b: float | None
+    variant: str | None
+    min_score: float | None
+    where: Any
+    where_key: Any
+
+
+class Found(NamedTuple):
+    """A source's run, and the queries that it could not be asked."""
+
+    run: pd.DataFrame
+    absent: np.ndarray
+
+
+class HybridSearch:
+    """Search by words and by meaning at once, fuse, diversify; every knob is an argument of the search.
+
+    Stages are remembered: moving `lambda_` runs MMR alone, moving a weight runs fusion and MMR alone. What
+    is remembered is tied to the stores' version counters, so an update of either store is seen at once.
+
+    Parameters
+    ----------
+    index : KeywordIndex or dict of name to retriever, optional
+        The keyword side, called ``"keyword"``. A dict makes a search over any number of sources instead:
+        each a KeywordIndex, a VectorStore, or a callable ``queries -> run``.
+    store : VectorStore, optional
+        The vector side, called ``"vector"``. One side alone will do.
+
+    Raises
+    ------
+    ValueError
+        If there is no source at all.
+
+    See Also
+    --------
+    fuse : The fusion, on runs from anywhere.
+    mmr : The diversification.
+
+    Examples
+    --------
+    >>> import ragkit as rk
+    >>> docs = {"a": "red fox", "b": "red wine", "c": "blue whale"}
+    >>> hybrid = HybridSearch(rk.KeywordIndex(docs), rk.VectorStore(docs))
+    >>> run = hybrid.search("red fox", top_k=2)
+    >>> run[["doc_id", "rank", "source"]].values.tolist()
+    [['a', 1, 'keyword+vector'], ['b', 2, 'keyword+vector']]
+    """
+
+    def __init__(self, index: Any = None, store: Any = None):
+        if isinstance(index, Mapping):
+            sources = dict(index) | ({} if store is None else {"vector": store})
+        else:
+            sides = {"keyword": index, "vector": store}
+            sources = {name: side for name, side in sides.items() if side is not None}
+        if not sources:
+            raise ValueError(
+                "HybridSearch needs a KeywordIndex, a VectorStore or a dict of retrievers; got none."
+            )
+        check_names(sources)
+        for name, source in sources.items():
+            _check_source(name, source)
+        self._sources = sources
+        self._runs, self._pools, self._fused = StageCache(16), StageCache(8), StageCache(8)
+
+    # ---------------------------------------------------------------- what it holds
+
+    @property
+    def sources(self) -> dict[str, Any]:
+        """The retrievers by name."""
+        return dict(self._sources)
+
+    @property
+    def index(self) -> Any:
+        """The keyword side: the first KeywordIndex; None if there is none."""
+        return next((s for s in self._sources.values() if isinstance(s, KeywordIndex)), None)
+
+    @property
+    def store(self) -> Any:
+        """The vector side: the first VectorStore; None if there is none."""
+        return next((s for s in self._sources.values() if isinstance(s, VectorStore)), None)
+
+    @property
+    def docs(self) -> pd.DataFrame:
+        """The documents, as a copy: the first store's."""
+        return self._stores()[0].docs if self._stores() else as_docs({})
+
+    @property
+    def ids(self) -> list[str]:
+        """The unit ids of all stores, in order of first appearance."""
+        return list(dict.fromkeys(unit for store in self._stores() for unit in store.ids))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __contains__(self, unit_id: Any) -> bool:
+        return any(unit_id in store for store in self._stores())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.ids)
+
+    def __repr__(self) -> str:
+        return f"HybridSearch({', '.join(f'{name}={source!r}' for name, source in self._sources.items())})"
+
+    def _stores(self) -> list[Any]:
+        return [s for s in self._sources.values() if isinstance(s, (KeywordIndex, VectorStore))]
+
+    def clear_cache(self) -> None:
+        """Forget what was remembered; only needed when a retriever given as a callable has changed."""
+        for cache in (self._runs, self._pools, self._fused):
+            cache.clear()
+
+    # ---------------------------------------------------------------- search
+
+    def search(
+        self,
+        queries: Any = None,
+        *,
+        vectors: Any = None,
+        top_k: int | None = 10,
+        pool: int | None = 100,
+        fusion: Any = "rrf",
+        weights: Any = WEIGHTS,
+        k: float = 60,
+        normalize: Any = None,
+        missing: Any = None,
+        k1: float | None = None,
+        b: float | None = None,
+        variant: str | None = None,
+        lambda_: float | None = None,
+        fetch_k: int | None = 50,
+        scale: str | None = "minmax",
+        threshold: float | None = None,
+        min_score: float | None = None,
+        where: Any = None,
+    ) -> pd.DataFrame:
+        """Retrieve from every source, fuse, cut by `threshold`, diversify, and keep `top_k`.
+
+        A side that has no usable query (blank text, stop words alone, a zero vector, or text for a store
+        that cannot embed it) is absent, not empty: it takes no part in that query's scores and bounds.
+
+        Parameters
+        ----------
+        queries : queries, optional
+            Whatever :func:`ragkit.as_queries` takes. Not needed where `vectors` are given.
+        vectors : array_like of shape (q, d) or (d,), or dict of query id to vector, optional
+            Query vectors for the vector side; without them it embeds the text.
+        top_k : int or None, default=10
+            How many come back per query; None is all.
+        pool : int or None, default=100
+            How many each source puts in. It never depends on `top_k`, so asking for fewer never changes
+            which one is first.
+        fusion : str or callable, default="rrf"
+            Method of :func:`ragkit.fuse`.
+        weights : dict of source to float, default={"keyword": 0.3, "vector": 0.7}
+            Used as given; 0 leaves the source out; None is 1 each.
+        k : float, default=60
+            RRF's constant.
+        normalize : str, callable or dict, optional
+            As in :func:`ragkit.fuse`. None is the method's own; for ``linear`` and ``max`` it divides
+            keyword scores by the best of the query and takes similarities as they are.
+        missing : str, callable or dict, optional
+            As in :func:`ragkit.fuse`; ``"score"`` asks each store for the exact score of what it did not
+            retrieve.
+        k1, b : float, optional
+            BM25's parameters; None for the index's own.
+        variant : str, optional
+            BM25's variant; None for the index's own.
+        lambda_ : float, optional
+            Diversify with MMR: 1 is relevance only, 0 is novelty only. None leaves MMR out.
+        fetch_k : int or None, default=50
+            How many of the fused units MMR chooses from; None is all.
+        scale : {"minmax", None}, default="minmax"
+            How MMR scales the fused scores.
+        threshold : float, optional
+            Keep units whose ``relative_score`` is at least this. A negative score is below 0.
+        min_score : float, optional
+            The least similarity on the vector side.
+        where : dict, callable or Series, optional
+            Which documents may be found; applied to every store before ranking.
+
+        Returns
+        -------
+        DataFrame
+            A run with the ledger of :func:`ragkit.fuse` and, with `lambda_`, of :func:`ragkit.mmr`.
+
+        Raises
+        ------
+        ValueError
+            If an option is unknown or out of range; a weight names no source; there is nothing to ask.
+
+        See Also
+        --------
+        fuse : What the options of the fusion mean.
+
+        Examples
+        --------
+        >>> import ragkit as rk
+        >>> docs = {"a": "red fox", "b": "red wine", "c": "blue whale"}
+        >>> hybrid = HybridSearch(rk.KeywordIndex(docs))
+        >>> hybrid.search("red wine", fusion="linear")[["doc_id", "relative_score"]].round(2).values.tolist()
+        [['b', 1.0], ['a', 0.32]]
+        """
+        plan = self._plan(fusion, weights, k, normalize, missing)
+        top_k, pool = check_top_k(top_k), check_top_k(pool, "pool")
+        fetch_k = check_top_k(fetch_k, "fetch_k")
+        if lambda_ is not None:
+            lambda_ = check_number("lambda_", lambda_, low=0, high=1, meaning="1 = relevance only")
+        threshold = None if threshold is None else check_number("threshold", threshold)
+        knobs = Knobs(pool, k1, b, variant, min_score, where, fingerprint(where))
+        ask = _ask(queries, vectors)
+        fused = self._fuse(ask, knobs, plan, threshold)
+        if lambda_ is None:
+            return fused[fused["rank"] <= top_k].reset_index(drop=True) if top_k is not None else fused.copy()
+        return self._diversify(fused, lambda_, top_k, fetch_k, scale)
+
+    def _plan(self, fusion: Any, weights: Any, k: Any, normalize: Any, missing: Any) -> Plan:
+        """Check the fusion's options against the sources."""
+        if weights is WEIGHTS:  # the default speaks of the two sides; other sources count 1
+            weights = {name: WEIGHTS.get(name, 1.0) for name in self._sources}
+        if normalize is None and fusion in ("linear", "max"):
+            normalize = {name: _usual_scale(source) for name, source in self._sources.items()}
+        elif isinstance(normalize, Mapping) and fusion in ("linear", "max"):
+            normalize = {n: _usual_scale(s) for n, s in self._sources.items()} | dict(normalize)
+        minimum = {name: _lowest(source) for name, source in self._sources.items()}
+        return make_plan(
+            list(self._sources),
+            method=fusion,
+            weights=weights,
+            k=k,
+            normalize=normalize,
+            missing=missing,
+            minimum=minimum,
+            of="source",
+        )
+
+    # ---------------------------------------------------------------- stages
+
+    def _fuse(self, ask: Ask, knobs: Knobs, plan: Plan, threshold: float | None) -> pd.DataFrame:
+        runs = {name: self._run_key(name, ask, knobs) for name in plan.weights}
+        pool_key = tuple(runs.items())
+
+        def make() -> pd.DataFrame:
+            aligned = self._pools.get(pool_key, lambda: self._align(runs, ask, knobs))
+            fused = fuse_pool(aligned, self._with_scorers(plan, ask, knobs))
+            return fused if threshold is None else _above(fused, threshold)
+
+        return self._fused.get((pool_key, plan.key, threshold), make)
+
+    def _align(self, runs: dict[str, Any], ask: Ask, knobs: Knobs) -> Pool:
+        found = {
+            name: self._runs.get(key, lambda name=name: self._retrieve(name, ask, knobs))  # type: ignore[misc]
+            for name, key in runs.items()
+        }
+        pool = align({name: f.run for name, f in found.items()}, ask.frame["query_id"])
+        for source in pool.sources:
+            source.absent = found[source.name].absent
+        return pool
+
+    def _retrieve(self, name: str, ask: Ask, knobs: Knobs) -> Found:
+        """Search one source with the queries that it can use."""
+        source = self._sources[name]
+        if isinstance(source, KeywordIndex):
+            return _search_words(source, ask, knobs)
+        if isinstance(source, VectorStore):
+            return _search_vectors(source, ask, knobs)
+        written = _written(ask.frame)
+        run = as_run(source(ask.frame[written].reset_index(drop=True)))
+        if knobs.pool is not None:
+            run = run[run["rank"] <= knobs.pool]
+        return Found(run, ~written)
+
+    def _diversify(
+        self, fused: pd.DataFrame, lambda_: float, top_k: int | None, fetch_k: int | None, scale: str | None
+    ) -> pd.DataFrame:
+        if self.store is None:
+            raise ValueError(
+                "lambda_ needs a VectorStore, whose vectors tell how alike two units are; "
+                "give HybridSearch one, or leave lambda_ None."
+            )
+        return mmr(fused, self.store, lambda_=lambda_, top_k=top_k, fetch_k=fetch_k, scale=scale)
+
+    def _run_key(self, name: str, ask: Ask, knobs: Knobs) -> Any:
+        """Everything that a source's run depends on."""
+        source = self._sources[name]
+        own: tuple = ()
+        if isinstance(source, KeywordIndex):
+            own = (knobs.k1, knobs.b, knobs.variant, knobs.where_key)
+        elif isinstance(source, VectorStore):
+            own = (knobs.min_score, knobs.where_key)
+        return (name, id(source), getattr(source, "version", None), ask.key, knobs.pool, own)
+
+    def _with_scorers(self, plan: Plan, ask: Ask, knobs: Knobs) -> Plan:
+        """Put a store in place of every ``missing="score"``."""
+        scorers = {
+            name: _scorer(self._sources[name], plan.minimum[name], ask, knobs)
+            for name, policy in plan.missing.items()
+            if policy == "score"
+        }
+        return replace(plan, missing={**plan.missing, **scorers}) if scorers else plan
+
+
+def _check_source(name: str, source: Any) -> None:
+    if not isinstance(source, (KeywordIndex, VectorStore)) and not callable(source):
+        raise TypeError(
+            f"source {name!r} must be a KeywordIndex, a VectorStore or a callable queries -> run; "
+            f"got {type(source).__name__}."
+        )
+    wrong = {"keyword": VectorStore, "vector": KeywordIndex}.get(name)
+    if wrong is not None and isinstance(source, wrong):
+        raise TypeError(f"source {name!r} is a {wrong.__name__}; are the two stores exchanged?")
+
+
+def _usual_scale(source: Any) -> str:
+    """Name the seed's normaliser: keyword scores by the best, similarities as they are."""
+    if isinstance(source, KeywordIndex):
+        return "max"
+    return "none" if isinstance(source, VectorStore) else "minmax"
+
+
+def _lowest(source: Any) -> float:
+    """Give the lowest score that a source can give."""
+    return -1.0 if isinstance(source, VectorStore) and source.metric == "cosine" else 0.0
+
+
+def _ask(queries: Any, vectors: Any) -> Ask:
+    """Read queries and query vectors; either will do."""
+    if queries is None and vectors is None:
+        raise ValueError("search needs queries, vectors, or both; got neither.")
+    if queries is None:
+        ids = as_ids(list(vectors), "query_id") if isinstance(vectors, Mapping) else None
+        matrix = _matrix(list(vectors.values()) if isinstance(vectors, Mapping) else vectors)
+        names = [str(n) for n in range(len(matrix))] if ids is None else ids.tolist()
+        frame = pd.DataFrame({"query_id": names, "text": [""] * len(names)}, dtype="str")
+        return Ask(frame, matrix, (tuple(names), fingerprint(matrix)))
+    frame = as_queries(queries)
+    key = (tuple(frame["query_id"]), tuple(frame["text"]))
+    if vectors is None:
+        return Ask(frame, None, (*key, None))
+    if isinstance(vectors, Mapping):
+        named = dict(zip(as_ids(list(vectors), "query_id"), vectors.values()))
+        lacking = [name for name in frame["query_id"] if name not in named]
+        if lacking:
+            raise ValueError(
+                f"vectors lacks {len(lacking)} of the queries: {some(lacking)}; give theirs too."
+            )
+        matrix = _matrix(gather_vectors(named, frame["query_id"]))
+    else:
+        matrix = _matrix(vectors)
+    if len(matrix) != len(frame):
+        raise ValueError(f"vectors must have one row per query; got {len(matrix)} for {len(frame)} queries.")
+    return Ask(frame, matrix, (*key, fingerprint(matrix)))
+
+
+def _matrix(vectors: Any) -> np.ndarray:
+    return as_matrix(vectors, "query vectors") if np.size(vectors) else np.empty((0, 0))
+
+
+def _search_words(index: KeywordIndex, ask: Ask, knobs: Knobs) -> Found:
+    usable = np.array([bool(index.tokenizer(text)) for text in ask.frame["text"]], dtype=bool)
+    asked = ask.frame[usable].reset_index(drop=True)
+    run = index.search(
+        asked, top_k=knobs.pool, k1=knobs.k1, b=knobs.b, variant=knobs.variant, where=knobs.where
+    )
+    return Found(run, ~usable)
+
+
+def _search_vectors(store: VectorStore, ask: Ask, knobs: Knobs) -> Found:
+    usable: np.ndarray
+    if ask.vectors is not None:
+        usable = ask.vectors.any(axis=1)
+        asked, vectors = ask.frame[usable].reset_index(drop=True), ask.vectors[usable]
+    else:
+        usable = _written(ask.frame) if _can_embed(store) else np.zeros(len(ask.frame), dtype=bool)
+        asked, vectors = ask.frame[usable].reset_index(drop=True), None
+    if not len(asked):
+        return Found(empty_run(), ~usable)
+    run = store.search(asked, vectors=vectors, top_k=knobs.pool, min_score=knobs.min_score, where=knobs.where)
+    if knobs.min_score is None:  # no row at all: the text means nothing to the embedder
+        usable = np.logical_and(usable, ask.frame["query_id"].isin(run["query_id"]))
+    return Found(run, ~usable)
+
+
+def _written(frame: pd.DataFrame) -> np.ndarray:
+    """Say which queries have a text."""
+    return frame["text"].str.strip().ne("").to_numpy(dtype=bool)
+
+
+def _can_embed(store: VectorStore) -> bool:
+    """Say whether a store can embed a text; one that was given its vectors may have no embedder for them."""
+    try:
+        store.search(as_queries({}), top_k=0)
+    except ValueError:
+        return False
+    return True
+
+
+def _scorer(source: Any, minimum: float, ask: Ask, knobs: Knobs) -> Any:
+    """Make ``pairs -> exact scores`` of a store; what the store does not hold gets the lowest score."""
+    if not isinstance(source, (KeywordIndex, VectorStore)):
+        return "score"
+
+    def score(pairs: pd.DataFrame) -> np.ndarray:
+        unit = "chunk_id" if "chunk_id" in pairs.columns else "doc_id"
+        held = np.array([name in source for name in pairs[unit]], dtype=bool)
+        out = np.full(len(pairs), minimum)
+        inside = pairs[held].reset_index(drop=True)
+        if not len(inside):
+            return out
+        if isinstance(source, KeywordIndex):
+            options = {"k1": knobs.k1, "b": knobs.b, "variant": knobs.variant}
+            out[held] = source.score_pairs(inside, ask.frame, **options)  # type: ignore[arg-type]
+        else:
+            out[held] = source.score_pairs(inside, ask.frame, vectors=ask.vectors)
+        return out
+
+    return score
+
+
+def _above(fused: pd.DataFrame, threshold: float) -> pd.DataFrame:
+    """Keep what reaches the threshold; a negative score, whose relative score is shown as 0, is below 0."""
+    keep = (fused["relative_score"] >= threshold) & ((fused["score"] >= 0) | (threshold < 0))
+    return fused[keep].reset_index(drop=True)
