@@ -1,0 +1,5 @@
+"""Chunking: documents cut into exact slices of themselves."""
+
+from ragkit.chunking.build import chunk
+
+__all__ = ["chunk"]

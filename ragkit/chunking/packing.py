@@ -1,0 +1,281 @@
+"""The one packer behind the methods: from boundaries, a size and an overlap to spans of a text.
+
+A chunk ends at the last cut of the coarsest kind of boundary that its room holds, and the next one begins at
+the earliest piece that still lies within the overlap. How much room there is, is asked of a ruler: one for
+characters, which only adds and subtracts, and one that measures slices with any length function.
+"""
+
+from __future__ import annotations
+
+import numbers
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+
+from ragkit.text.boundaries import Boundaries, Characters, end_of_word, skip_blank
+from ragkit.text.graphemes import boundary_after
+
+Span = tuple[int, int]
+
+
+class CharacterRuler:
+    """Size and overlap in characters.
+
+    Parameters
+    ----------
+    text : str
+        The text to be cut.
+    size, overlap : int
+        The most characters in a chunk, and shared by neighbours.
+    """
+
+    def __init__(self, text: str, size: int, overlap: int):
+        self.text, self.size, self.overlap = text, size, overlap
+
+    def length(self, start: int, end: int) -> int:
+        """Measure ``text[start:end]``."""
+        return end - start
+
+    def fits(self, start: int, end: int) -> bool:
+        """Say whether ``text[start:end]`` is no longer than the size."""
+        return end - start <= self.size
+
+    def last_cut(self, level: Boundaries, start: int, floor: int, stop: int) -> int:
+        """Find the last cut after `floor` that keeps a chunk from `start` within the size; -1 if none."""
+        return level.last(floor, min(start + self.size, stop))
+
+    def first_start(self, level: Boundaries, after: int, end: int, reach: int) -> int:
+        """Find the earliest piece after `after` that lies within the overlap and leaves room for `reach`."""
+        return level.start(max(after + 1, end - self.overlap, reach - self.size), end)
+
+
+class MeasuringRuler:
+    """Size and overlap in the units of a length function; every slice that is used has been measured.
+
+    Parameters
+    ----------
+    text : str
+        The text to be cut.
+    size, overlap : int
+        The most units in a chunk, and shared by neighbours.
+    measure : callable
+        ``str -> int``. It need not be additive; it should not shrink as a text grows.
+    """
+
+    def __init__(self, text: str, size: int, overlap: int, measure: Callable[[str], int]):
+        self.text, self.size, self.overlap, self.measure = text, size, overlap, measure
+        self._cuts: dict[int, Sequence[int]] = {}
+        self._guess: dict[int, int] = {}
+
+    def length(self, start: int, end: int) -> int:
+        """Measure ``text[start:end]``."""
+        value = self.measure(self.text[start:end])
+        if isinstance(value, numbers.Integral) and type(value) is not bool and value >= 0:
+            return int(value)
+        raise TypeError(
+            f"length must return a whole number >= 0; got {value!r} of type {type(value).__name__}. "
+            "Give a function str -> int, for example len."
+        )
+
+    def fits(self, start: int, end: int) -> bool:
+        """Say whether ``text[start:end]`` is no longer than the size."""
+        return self.length(start, end) <= self.size
+
+    def last_cut(self, level: Boundaries, start: int, floor: int, stop: int) -> int:
+        """Find the last cut after `floor` that keeps a chunk from `start` within the size; -1 if none."""
+        cuts = self._positions(level)
+        first, n = bisect_right(cuts, floor), bisect_left(cuts, stop)
+
+        def cut(k: int) -> int:
+            return cuts[k] if k < n else stop
+
+        def fits(k: int) -> bool:
+            return self.fits(start, cut(k))
+
+        # Gallop from where the last chunk ended, then halve: few measurements, each about a chunk long.
+        low, high, step = first - 1, n + 1, 1
+        k = min(first + self._guess.get(id(level), 0), n)
+        while low < k < high:
+            if fits(k):
+                low, k = k, min(k + step, n)
+                if low == n:
+                    break
+            else:
+                high, k = k, max(k - step, first)
+                if high == first:
+                    break
+            step *= 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if fits(middle) else (low, middle)
+        if low < first:
+            return -1
+        self._guess[id(level)] = low - first
+        return level.last(floor, cut(low)) if not isinstance(cuts, list) and low < n else cut(low)
+
+    def first_start(self, level: Boundaries, after: int, end: int, reach: int) -> int:
+        """Find the earliest piece after `after` that lies within the overlap and leaves room for `reach`."""
+        cuts = self._positions(level)
+        low, high = bisect_left(cuts, after), bisect_left(cuts, end)
+        while low < high:
+            middle = (low + high) // 2
+            start = skip_blank(self.text, cuts[middle])
+            if start > after and self._leaves_room(start, end, reach):
+                high = middle
+            else:
+                low = middle + 1
+        start = skip_blank(self.text, cuts[low]) if low < len(cuts) else end
+        return start if after < start < end and self._leaves_room(start, end, reach) else -1
+
+    def _leaves_room(self, start: int, end: int, reach: int) -> bool:
+        return (start >= end or self.length(start, end) <= self.overlap) and (
+            reach <= end or self.fits(start, reach)
+        )
+
+    def _positions(self, level: Boundaries) -> Sequence[int]:
+        if id(level) not in self._cuts:
+            self._cuts[id(level)] = level.positions()
+        return self._cuts[id(level)]
+
+
+Ruler = CharacterRuler | MeasuringRuler
+
+
+def pack(
+    text: str,
+    levels: Sequence[Boundaries],
+    ruler: Ruler,
+    *,
+    low: int = 0,
+    high: int | None = None,
+    least: int = 0,
+    soft: int = 1,
+    natural: int | None = None,
+) -> list[Span]:
+    """Cut ``text[low:high]`` into chunks.
+
+    Parameters
+    ----------
+    text : str
+        The whole text; offsets refer to it.
+    levels : sequence of Boundaries
+        Kinds of boundaries, coarse to fine.
+    ruler : CharacterRuler or MeasuringRuler
+        The size and the overlap.
+    low, high : int
+        The stretch to cut; `high` of None is the end of the text.
+    least : int, default=0
+        The coarsest kind of boundary with a cut at or beyond this length is taken (a size with a minimum).
+    soft : int, default=1
+        An overlap begins at one of the first `soft` kinds, or of those up to the kind of the chunk's end.
+    natural : int or None
+        Where given, only the first `natural` kinds may cut: a piece longer than the size is kept whole.
+
+    Returns
+    -------
+    list of (start, end)
+        Starts and ends strictly increase; every character that is not white space is covered.
+    """
+    start = skip_blank(text, low)
+    stop = end_of_word(text, start, len(text) if high is None else high)
+    usable = levels if natural is None else levels[:natural]
+    spans: list[Span] = []
+    floor, kind = start, 0
+    while floor < stop:
+        start, end, kind = _cut_one(usable, ruler, (start, floor, stop), kind, least, levels[: max(soft, 1)])
+        spans.append((start, end))
+        if end >= stop:
+            break
+        floor = skip_blank(text, end)
+        start = _step_back(levels[: max(soft, kind + 1)], ruler, start, end, end) if ruler.overlap else floor
+        start = floor if start < 0 else start
+    return spans
+
+
+def _cut_one(
+    levels: Sequence[Boundaries],
+    ruler: Ruler,
+    room: tuple[int, int, int],
+    broken: int,
+    least: int,
+    back: Sequence[Boundaries],
+) -> tuple[int, int, int]:
+    """Find the end of the next chunk, and its start, which moves where a smaller overlap lets a piece fit.
+
+    `room` holds the start wished for, the floor after which it must add text, and the end of all text;
+    `broken` is the kind of the cut before: coarser pieces are broken there anyway.
+    """
+    start, floor, stop = room
+    best = (start, -1, 0)
+    if isinstance(ruler, CharacterRuler) and ruler.fits(start, stop):
+        return start, stop, 0
+    for kind, level in enumerate(levels):
+        begin, end = start, ruler.last_cut(level, start, floor, stop)
+        if end < 0 and start < floor and kind >= broken:
+            # The next piece does not fit beside the overlap: it comes before the overlap does.
+            begin, end = _make_room(level, ruler, start, floor, stop, back)
+        if end > best[1] and (best[1] < 0 or least):
+            best = (begin, end, kind)
+        if end >= 0 and (not least or ruler.length(begin, end) >= least):
+            return begin, end, kind
+    if best[1] >= 0:
+        return best
+    # Not even the finest piece fits: it is kept whole.
+    return floor, min(levels[-1].after(floor), stop), len(levels) - 1
+
+
+def _make_room(
+    level: Boundaries, ruler: Ruler, start: int, floor: int, stop: int, back: Sequence[Boundaries]
+) -> Span:
+    """Shorten the overlap so far that the next piece at this level fits; (floor, -1) where it never does."""
+    if ruler.last_cut(level, floor, floor, stop) < 0:
+        return floor, -1
+    reach = min(level.after(floor), stop)
+    begin = _step_back(back, ruler, start, end_of_word(ruler.text, start, floor), reach)
+    begin = floor if begin < 0 else begin
+    end = ruler.last_cut(level, begin, floor, stop)
+    return (begin, end) if end >= 0 else (floor, ruler.last_cut(level, floor, floor, stop))
+
+
+def _step_back(levels: Sequence[Boundaries], ruler: Ruler, after: int, end: int, reach: int) -> int:
+    """Find where the overlap with the chunk that ends at `end` begins, by the coarsest kind there is."""
+    for level in levels:
+        start = ruler.first_start(level, after, end, reach)
+        if start >= 0:
+            return start
+    return -1
+
+
+def windows(text: str, size: int, overlap: int) -> list[Span]:
+    """Slide a window of `size` characters over `text` in steps of ``size - overlap``.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    size, overlap : int
+        Characters in a window, and shared by neighbours. A window edge inside a character that a reader
+        sees as one moves: the end to the left, the next start to the right.
+
+    Returns
+    -------
+    list of (start, end)
+        The windows without the white space at their edges; those that add nothing are left out.
+    """
+    spans: list[Span] = []
+    level, at, stop = Characters(text), 0, end_of_word(text, 0, len(text))
+    while at < stop:
+        end = min(at + size, stop)
+        cut = level.last(at, end)
+        cut = cut if cut > 0 else level.after(at)
+        start, end = skip_blank(text, at), end_of_word(text, at, cut)
+        if spans and start <= spans[-1][0] < end:
+            spans[-1] = (
+                start,
+                max(end, spans[-1][1]),
+            )  # the one before held a part of this
+        elif start < end and (not spans or end > spans[-1][1]):
+            spans.append((start, end))
+        if cut >= stop:
+            break
+        at = boundary_after(text, max(cut - overlap, at + 1), at)
+    return spans

@@ -1,0 +1,503 @@
+"""Where a text may be cut: sentences, blank lines, lines, words and separators, as offsets into the text.
+
+Each class looks at one kind of boundary in one text and answers two questions: the last cut within a
+stretch, and the next one. Both search near the place asked about, so that nobody lists the boundaries of a
+long text to use a few of them.
+
+A *cut* is the offset after the last character that belongs to the piece before it; white space after a cut
+belongs to neither side.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from ragkit.text.abbreviations import BEFORE_NUMBER, CALENDAR, CLOCK, NEVER_LAST, OPENERS, SELDOM_LAST
+from ragkit.text.graphemes import boundary_after, boundary_before
+
+# Marks that end a sentence when white space follows, and those of scripts that write none after them.
+_SPACED = ".!?…؟۔‼⁇⁈⁉"
+_UNSPACED = "。！？｡।॥။៕።"
+_MARKS = _SPACED + _UNSPACED
+_CLOSERS = "\"'”’»›)]}」』）】》〉*_"
+_OPENING = "\"'“‘«‹([{「『（【《〈*_"
+_TAIL = re.compile(f"[{re.escape(_MARKS + _CLOSERS)}]{{0,32}}")
+_BREAKS = "\n\r\v\x85\u2028"
+_PARAGRAPH_MARKS = "\f\u2029\x1c\x1d"
+_NONBLANK = re.compile(r"\S")
+_BLANK_AFTER_WORD = re.compile(r"(?<=\S)(?=\s)")
+_LIST_ITEM = re.compile(r"(?:[-*+•‣◦–]|\d{1,3}[.)]|#{1,6})[^\S\n\r]")
+_ACRONYM = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
+_WORD = re.compile(r"\w+")
+_REST = 40  # characters looked at after a mark
+
+
+def skip_blank(text: str, at: int) -> int:
+    """Find the first character at or after `at` that is not white space.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    at : int
+        Where to begin.
+
+    Returns
+    -------
+    int
+        Its offset; the length of the text where there is none.
+    """
+    if text[at : at + 1] > " " and not text[at].isspace():
+        return at
+    found = _NONBLANK.search(text, at)
+    return found.start() if found else len(text)
+
+
+def end_of_word(text: str, low: int, at: int) -> int:
+    """Step back from `at` over white space, not beyond `low`.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    low, at : int
+        The stretch.
+
+    Returns
+    -------
+    int
+        The offset after the last character in ``text[low:at]`` that is not white space; `low` if none.
+    """
+    if at > low and text[at - 1] > " " and not text[at - 1].isspace():
+        return at
+    return low + len(text[low:at].rstrip())
+
+
+class Boundaries:
+    """One kind of boundary in one text; `last` and `next` are what the kinds differ in."""
+
+    def __init__(self, text: str):
+        self.text = text
+
+    def last(self, low: int, high: int) -> int:
+        """Find the last cut in ``(low, high]``; -1 if there is none."""
+        raise NotImplementedError
+
+    def next(self, low: int, high: int) -> int:
+        """Find the first cut in ``(low, high]``; -1 if there is none."""
+        raise NotImplementedError
+
+    def after(self, low: int) -> int:
+        """Find the first cut after `low`, however far; the end of the text where there is none."""
+        n, reach = len(self.text), 256
+        while low + reach < n:
+            cut = self.next(low, low + reach)
+            if cut >= 0:
+                return cut
+            reach *= 4
+        cut = self.next(low, n)
+        return cut if cut >= 0 else n
+
+    def start(self, low: int, high: int) -> int:
+        """Find the first place in ``[low, high)`` where a piece begins, after white space; -1 if none."""
+        back = end_of_word(self.text, max(low - 64, 0), low)
+        cut = self.next(back - 1, high) if back else 0
+        if cut < 0:
+            return -1
+        start = skip_blank(self.text, cut)
+        return start if low <= start < high else -1
+
+    def positions(self) -> Sequence[int]:
+        """List all cuts, in order."""
+        cuts, at, n = [], 0, len(self.text)
+        while at < n:
+            at = self.after(at)
+            cuts.append(at)
+        return cuts
+
+
+class Listed(Boundaries):
+    """Boundaries that somebody has found already."""
+
+    def __init__(self, text: str, cuts: Sequence[int]):
+        super().__init__(text)
+        self._cuts = cuts
+
+    def last(self, low: int, high: int) -> int:
+        """Find the last cut in ``(low, high]``; -1 if there is none."""
+        n = bisect_right(self._cuts, high)
+        return self._cuts[n - 1] if n and self._cuts[n - 1] > low else -1
+
+    def next(self, low: int, high: int) -> int:
+        """Find the first cut in ``(low, high]``; -1 if there is none."""
+        n = bisect_right(self._cuts, low)
+        return self._cuts[n] if n < len(self._cuts) and self._cuts[n] <= high else -1
+
+    def positions(self) -> Sequence[int]:
+        """List all cuts, in order."""
+        return self._cuts
+
+
+class _Sought(Boundaries):
+    """Boundaries found by looking for a character and then judging the place."""
+
+    def __init__(self, text: str, marks: str):
+        super().__init__(text)
+        plain = text.isascii()
+        self._marks = [m for m in marks if not (plain and m > "\x7f") and m in text]
+
+    def _cut_at(self, at: int, low: int) -> int:
+        """Judge the mark at `at`: the cut that belongs to it, -1 if none; `low` bounds steps back."""
+        raise NotImplementedError
+
+    def last(self, low: int, high: int) -> int:
+        """Find the last cut in ``(low, high]``; -1 if there is none."""
+        best, text = -1, self.text
+        for mark in self._marks:
+            # A cut lies at most a few characters after its mark, or before it where the mark is white space.
+            at = text.rfind(mark, low, high + 1)
+            while at >= 0:
+                cut = self._cut_at(at, low)
+                if low < cut <= high:
+                    if cut > best:
+                        best = low = cut
+                    break
+                at = text.rfind(mark, low, self._before(at, low))
+        return best
+
+    def next(self, low: int, high: int) -> int:
+        """Find the first cut in ``(low, high]``; -1 if there is none."""
+        best, text = -1, self.text
+        begin = self._begin(low)
+        for mark in self._marks:
+            at = text.find(mark, begin, high + 1)
+            while at >= 0:
+                cut = self._cut_at(at, begin)
+                if low < cut <= high:
+                    best, high = cut, cut - 1
+                    break
+                at = text.find(mark, at + 1, high + 1)
+        return best
+
+    def _begin(self, low: int) -> int:
+        return low if low > 0 else 0
+
+    def _before(self, at: int, low: int) -> int:
+        """Where to look on after the mark at `at` gave no cut."""
+        return at
+
+
+class Sentences(_Sought):
+    """Ends of sentences: marks that are not part of a number or an abbreviation, blank lines, list items.
+
+    Closing quotes and brackets belong to the sentence. Marks of scripts without blanks (``。！？``) end one
+    wherever they stand; all others need white space or the end of the text after them.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    """
+
+    def __init__(self, text: str):
+        super().__init__(text, _MARKS + _BREAKS + _PARAGRAPH_MARKS)
+
+    def _cut_at(self, at: int, low: int) -> int:
+        mark = self.text[at]
+        if mark in _MARKS:
+            return _sentence_end(self.text, at)
+        return _block_end(self.text, at, low, items=True)
+
+    def _begin(self, low: int) -> int:
+        # The mark of a cut after `low` may stand before it, with closing quotes between.
+        low = max(low, 0)
+        return max(low - 32, 0) + len(self.text[max(low - 32, 0) : low].rstrip(_MARKS + _CLOSERS))
+
+    def _before(self, at: int, low: int) -> int:
+        # A run of marks ("....") is one candidate; step over the whole of it.
+        return low + len(self.text[low:at].rstrip(_MARKS))
+
+
+class Paragraphs(_Sought):
+    """Ends of paragraphs: blank lines in any convention of line ends, form feeds, paragraph separators.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    """
+
+    def __init__(self, text: str):
+        super().__init__(text, _BREAKS + _PARAGRAPH_MARKS)
+
+    def _cut_at(self, at: int, low: int) -> int:
+        return _block_end(self.text, at, low, items=False)
+
+
+class Lines(_Sought):
+    """Ends of lines in any convention.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    """
+
+    def __init__(self, text: str):
+        super().__init__(text, _BREAKS + _PARAGRAPH_MARKS)
+
+    def _cut_at(self, at: int, low: int) -> int:
+        return end_of_word(self.text, low, at)
+
+
+class Words(Boundaries):
+    """Ends of words: places before white space of any kind.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    """
+
+    def last(self, low: int, high: int) -> int:
+        """Find the last cut in ``(low, high]``; -1 if there is none."""
+        text = self.text
+        if high >= len(text) or text[high].isspace():
+            cut = end_of_word(text, low, high)
+            return cut if cut > low else -1
+        # rsplit finds the last white space of any kind at the speed of C.
+        parts = text[low:high].rsplit(None, 1)
+        if len(parts) == 2:
+            return low + len(text[low:high]) - len(text[low:high].lstrip()) + len(parts[0].lstrip())
+        cut = end_of_word(text, low, high) if text[high - 1].isspace() else low
+        return cut if cut > low else -1
+
+    def next(self, low: int, high: int) -> int:
+        """Find the first cut in ``(low, high]``; -1 if there is none."""
+        found = _BLANK_AFTER_WORD.search(self.text, low + 1, min(high + 1, len(self.text)))
+        if found:
+            return found.start()
+        n = len(self.text)
+        return n if low < n <= high and not self.text[n - 1].isspace() else -1
+
+
+class Separator(Boundaries):
+    """Places where a given string stands; the string stays with the piece before it, or after it.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    separator : str
+        What to look for; not empty.
+    keep : {"end", "start"}, default="end"
+        Whether the separator ends the piece before it or begins the piece after it.
+    """
+
+    def __init__(self, text: str, separator: str, keep: str = "end"):
+        super().__init__(text)
+        self._separator = separator
+        self._absent = separator not in text
+        self._kept = len(separator.rstrip()) if keep == "end" else 0
+
+    def _cut(self, at: int, low: int) -> int:
+        return at + self._kept if self._kept else end_of_word(self.text, low, at)
+
+    def last(self, low: int, high: int) -> int:
+        """Find the last cut in ``(low, high]``; -1 if there is none."""
+        if self._absent:
+            return -1
+        rest = len(self._separator) - self._kept
+        at = self.text.rfind(self._separator, max(low - self._kept, 0), high + rest)
+        while at >= 0:
+            cut = self._cut(at, min(low, at))
+            if low < cut <= high:
+                return cut
+            if cut <= low:
+                return -1
+            at = self.text.rfind(self._separator, max(low - self._kept, 0), at + len(self._separator) - 1)
+        return -1
+
+    def next(self, low: int, high: int) -> int:
+        """Find the first cut in ``(low, high]``; -1 if there is none."""
+        if self._absent:
+            return -1
+        rest = len(self._separator) - self._kept
+        begin = max(low + 1 - self._kept, 0)
+        at = self.text.find(self._separator, begin, high + rest)
+        while at >= 0:
+            cut = self._cut(at, max(low, 0))
+            if low < cut <= high:
+                return cut
+            at = self.text.find(self._separator, at + 1, high + rest)
+        return -1
+
+
+class Characters(Boundaries):
+    """Places between characters as readers see them: the last resort.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    """
+
+    def __init__(self, text: str):
+        super().__init__(text)
+        # In plain text only CR LF must hold together.
+        self._free = text.isascii() and "\r" not in text
+
+    def last(self, low: int, high: int) -> int:
+        """Find the last cut in ``(low, high]``; -1 if there is none."""
+        cut = high if self._free else boundary_before(self.text, high, low)
+        return cut if cut > low else -1
+
+    def next(self, low: int, high: int) -> int:
+        """Find the first cut in ``(low, high]``; -1 if there is none."""
+        cut = low + 1 if self._free else boundary_after(self.text, low + 1, max(low, 0))
+        return cut if low < cut <= high else -1
+
+    def start(self, low: int, high: int) -> int:
+        """Find the first place in ``[low, high)`` where a piece may begin; -1 if there is none."""
+        at = low if self._free else boundary_after(self.text, low, 0)
+        at = skip_blank(self.text, at)
+        return at if at < high else -1
+
+    def positions(self) -> Sequence[int]:
+        """List all cuts, in order."""
+        n = len(self.text)
+        return range(1, n + 1) if self._free else super().positions()
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Cut `text` into sentences, as offsets without the white space around them.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    list of (start, end)
+        Every character that is not white space lies in exactly one of them.
+
+    Examples
+    --------
+    >>> text = "Dr. Ng paid 3.50 euros. J. R. Mori came at 9 a.m. on foot."
+    >>> [text[start:end] for start, end in sentence_spans(text)]
+    ['Dr. Ng paid 3.50 euros.', 'J. R. Mori came at 9 a.m. on foot.']
+    """
+    return spans_between(text, Sentences(text).positions())
+
+
+def spans_between(text: str, cuts: Sequence[int]) -> list[tuple[int, int]]:
+    """Make spans of cuts: from each piece's first to its last character that is not white space.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    cuts : sequence of int
+        Cuts in order; what follows the last one is a piece as well.
+
+    Returns
+    -------
+    list of (start, end)
+        Spans that are not blank.
+    """
+    spans, at, n = [], skip_blank(text, 0), len(text)
+    for cut in [*cuts, n]:
+        end = end_of_word(text, at, cut) if cut > at else at
+        if end > at:
+            spans.append((at, end))
+            at = skip_blank(text, end)
+    return spans
+
+
+def _sentence_end(text: str, at: int) -> int:
+    """Judge the mark at `at`: where its sentence is over, closing quotes included, or -1."""
+    n, end = len(text), at + 1
+    if end < n and not text[end].isspace():
+        end = _TAIL.match(text, end).end()  # type: ignore[union-attr]  # it matches nothing as well
+        hard = any(c in _UNSPACED for c in text[at:end])
+        if end < n and not text[end].isspace() and not hard:
+            return -1
+        if hard:
+            return end
+        at += len(text[at:end].rstrip(_CLOSERS)) - 1  # judge by the last mark of a run
+    mark = text[at]
+    if mark in _UNSPACED:
+        return end
+    following = text[end : end + _REST].lstrip()
+    if mark in "!?" and end == at + 1:
+        return end
+    if following[:1].islower() and (end > at + 1 or mark == "…" or text[at - 1 : at] == "."):
+        return -1  # '"Stop!" he said' and "well ... perhaps"
+    if mark == "." and text[at - 1 : at] not in ("", ".") and _is_abbreviation(text, at, following):
+        return -1
+    return end
+
+
+def _is_abbreviation(text: str, dot: int, following: str) -> bool:
+    """Judge the full stop at `dot` by the word before it and the text after it."""
+    word = text[max(dot - 16, 0) : dot]
+    if word[-1].isspace() or not following:
+        return False
+    word = word.rsplit(None, 1)[-1].lstrip(_OPENING)
+    if len(word) > 8 or not word:
+        return False
+    key = word.lower()
+    if key in NEVER_LAST:
+        return True
+    first = following.lstrip(_OPENING)[:1]
+    if key in BEFORE_NUMBER and first.isdigit():
+        return True
+    if len(word) == 1 and word.isalpha():
+        return _is_initial(word, following)
+    if word.isdigit():
+        return _is_ordinal(text, dot - len(word), following)
+    if key in CLOCK:
+        return not first.isupper() or _first_word(following) in CALENDAR
+    if key in SELDOM_LAST or _ACRONYM.fullmatch(word):
+        return not (first.isupper() and _first_word(following) in OPENERS)
+    return False
+
+
+def _is_initial(letter: str, following: str) -> bool:
+    """Judge a single letter with a full stop: "J. R. Mori" and "z. B.", but not "vitamin C. The"."""
+    if following[1:2] == "." and following[0].isalpha():
+        return True
+    opens = _first_word(following) in OPENERS
+    return following[:1].islower() or (letter.isupper() and following[:1].isupper() and not opens)
+
+
+def _is_ordinal(text: str, start: int, following: str) -> bool:
+    """Judge a number with a full stop: "5. Mai", "the 3. try", and "1. First" where a line begins."""
+    line = text[max(start - 8, 0) : start].rstrip(" \t")
+    if not line or line[-1] in _BREAKS:
+        return True
+    return following[:1].islower() or _first_word(following) in CALENDAR
+
+
+def _first_word(following: str) -> str:
+    found = _WORD.search(following)
+    return found.group().lower() if found else ""
+
+
+def _block_end(text: str, at: int, low: int, *, items: bool) -> int:
+    """Judge the line break at `at`: the cut before it where a blank line (or a list item) follows, or -1."""
+    near = text[at - 1 : at] + text[at + 1 : at + 2]
+    mark = text[at]
+    if mark not in _PARAGRAPH_MARKS and not any(c.isspace() for c in near):
+        if not items or not _LIST_ITEM.match(text, at + 1):
+            return -1
+        return at if at > low else -1
+    end, start = end_of_word(text, low, at), skip_blank(text, at)
+    gap = text[end:start]
+    breaks = len(gap.splitlines()) - (gap[-1] not in _BREAKS and gap[-1] not in _PARAGRAPH_MARKS)
+    if breaks >= 2 or any(c in _PARAGRAPH_MARKS for c in gap) or (items and _LIST_ITEM.match(text, start)):
+        return end
+    return -1

@@ -1,0 +1,191 @@
+"""Sentences, paragraphs, words and graphemes: where text may be cut."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragkit.text.boundaries import (
+    Characters,
+    Lines,
+    Listed,
+    Paragraphs,
+    Sentences,
+    Separator,
+    Words,
+    sentence_spans,
+    spans_between,
+)
+from ragkit.text.graphemes import is_boundary
+
+
+def sentences(text):
+    return [text[a:b] for a, b in sentence_spans(text)]
+
+
+# Worked examples.
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        [
+            "Dr. Ng paid 3.50 euros, e.g. for tea.",
+            "J. R. Mori came at 9 a.m. on 5. Mai.",
+            "U.S. prices fell 2.5 %.",
+            "See Fig. 3.",
+        ],
+        ["Install v1.2.3 from https://a.org/b.c?d=1 first.", "Then run it."],
+        ["He said no.", "See No. 5 and pp. 3-7."],
+        ["In the U.S.", "The man rose."],
+        ["They sell tea, coffee, etc. and cake.", "Acme Inc. makes it."],
+        ["Vitamin C.", "The rest is known."],
+        ["Is it?", "Yes!", "Well ... perhaps.", "Sure…"],
+        ['"Stop!" he said.', '"Go."', "She went (at last.)", "“Why?”", "Because."],
+        ["one.", "two.", "six."],
+        ["Er kam z. B. am 3. Mai vorbei.", "Gut."],
+    ],
+)
+def test_sentences_end_where_a_reader_ends_them(expected):
+    assert sentences(" ".join(expected)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("山高。水长！风清？月明", ["山高。", "水长！", "风清？", "月明"]),
+        ("他说：“去吧。”然后走了。", ["他说：“去吧。”", "然后走了。"]),
+        ("नमस्ते। आप कैसे हैं? ठीक।", ["नमस्ते।", "आप कैसे हैं?", "ठीक।"]),
+        ("كيف حالك؟ بخير.", ["كيف حالك؟", "بخير."]),
+    ],
+)
+def test_sentences_of_other_scripts(text, expected):
+    assert sentences(text) == expected
+
+
+def test_blank_lines_and_list_items_end_sentences_and_line_ends_do_not():
+    text = "A heading\n\nOne line\nand its rest.\n- first\n- second\n1. Third. Fourth\n## Next"
+    expected = [
+        "A heading",
+        "One line\nand its rest.",
+        "- first",
+        "- second",
+        "1. Third.",
+        "Fourth",
+        "## Next",
+    ]
+    assert sentences(text) == expected
+
+
+def test_marks_without_words_lose_nothing():
+    text = ".NET is old.\n.gitignore\n![alt](x)\n...\n???\n!!!"
+    joined = "".join("".join(s.split()) for s in sentences(text))
+    assert joined == "".join(text.split())
+
+
+def test_graphemes_hold_together():
+    for cluster in [
+        "e\u0301",
+        "👩‍👩‍👧‍👦",
+        "👍🏽",
+        "🇫🇷",
+        "각",
+        "\u1112\u1161\u11ab",
+        "\r\n",
+        "ก\u0e33",
+        "क्ष",
+        "🏴\U000e0067\U000e0062\U000e007f",
+        "☂️",
+    ]:
+        text = f"a{cluster}b"
+        inside = [is_boundary(text, n) for n in range(2, 1 + len(cluster))]
+        assert not any(inside), cluster
+        assert is_boundary(text, 1) and is_boundary(text, 1 + len(cluster))
+
+
+def test_flags_are_counted_in_pairs():
+    text = "🇫🇷🇩🇪🇮🇹"
+    assert [n for n in range(7) if is_boundary(text, n)] == [0, 2, 4, 6]
+
+
+# Properties: near searches agree with the list of all cuts.
+
+TEXTS = st.lists(
+    st.sampled_from(
+        [
+            "ab",
+            "c",
+            ". ",
+            "? ",
+            "! ",
+            "\n",
+            "\n\n",
+            "\r\n",
+            " ",
+            "\t",
+            ".",
+            "...",
+            "3.1",
+            "e.g. ",
+            "Dr. ",
+            '." ',
+            "。",
+            "」",
+            ",",
+            ", ",
+        ]
+        + ["- x", "1. ", "\f", "\u2028", "e\u0301", "🇫🇷", "\u00a0", "The ", ")"]
+    ),
+    max_size=30,
+).map("".join)
+KINDS = [
+    Sentences,
+    Paragraphs,
+    Lines,
+    Words,
+    Characters,
+    lambda t: Separator(t, ","),
+    lambda t: Separator(t, ", "),
+    lambda t: Separator(t, "\n\n", "start"),
+    lambda t: Separator(t, "ab", "start"),
+]
+
+
+@settings(max_examples=150, deadline=None)
+@given(TEXTS, st.sampled_from(KINDS), st.data())
+def test_searches_near_a_place_agree_with_the_whole_list(text, kind, data):
+    level = kind(text)
+    cuts = list(level.positions())
+    assert all(a < b for a, b in pairwise(cuts))
+    low = data.draw(st.sampled_from([0, *cuts]))
+    high = data.draw(st.integers(low, len(text)))
+    listed = Listed(text, cuts)
+    assert level.next(low, high) in (listed.next(low, high), -1 if high == len(text) else None)
+    last = level.last(low, high)
+    # The last character before `high` may hide a line break that follows it.
+    assert last == listed.last(low, high) or (
+        listed.last(low, high) in (high, len(text)) and last == listed.last(low, high - 1)
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(TEXTS, st.sampled_from(KINDS))
+def test_pieces_cover_the_text(text, kind):
+    spans = spans_between(text, list(kind(text).positions()))
+    assert all(a < b <= c < d for (a, b), (c, d) in pairwise(spans))
+    assert "".join("".join(text[a:b].split()) for a, b in spans) == "".join(text.split())
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=40))
+def test_cutting_at_every_boundary_is_stable(text):
+    pieces, at = [], 0
+    for n in range(1, len(text) + 1):
+        if is_boundary(text, n):
+            pieces.append(text[at:n])
+            at = n
+    assert "".join(pieces) == text
+    assert all(not any(is_boundary(p, n) for n in range(1, len(p))) for p in pieces if p[:1] < "\U0001f1e6")
