@@ -10,6 +10,7 @@ import importlib
 from typing import Any
 
 from ragkit.bm25 import KeywordIndex
+from ragkit.chunking import chunk
 from ragkit.diversity import (
     lambda_for,
     mmr,
@@ -45,6 +46,7 @@ __all__ = [
     "as_queries",
     "as_run",
     "best_per_doc",
+    "chunk",
     "fuse",
     "lambda_for",
     "mmr",
