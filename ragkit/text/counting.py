@@ -7,11 +7,22 @@ alone, so each distinct word is stemmed, dropped or cut up once, however often i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
+
+from ragkit.text.tokenizer import Tokenizer, is_word_character, split_unspaced
+
+_ASCII_WORDS = "[a-z0-9]+"  # the pattern of Tokenizer.ascii(), which the fast road knows too
+_BLOCK = 1 << 21  # characters cut at a time: the arrays of a block should fit in the cache
+_GROUP = 1 << 26  # characters counted at a time: what is held besides the result
+
+# Bytes of a block: 0 between words, 1 at the end of a document, else part of a word.
+_GAP, _END = 0, 1
 
 
 class Block(NamedTuple):
@@ -41,13 +52,16 @@ class Counts(NamedTuple):
     Attributes
     ----------
     blocks : list of Block
-        Postings, block by block of documents.
+        Postings, block by block; documents are numbered from 0 over all blocks.
     lengths : ndarray of int32, shape (n,)
         Number of words that count in each text.
+    parts : list of int
+        Number of texts in each block.
     """
 
     blocks: list[Block]
     lengths: np.ndarray
+    parts: list[int]
 
 
 def count_words(texts: Sequence[str], tokenizer: Callable[[str], list[str]], vocab: dict[str, int]) -> Counts:
@@ -77,6 +91,8 @@ def count_words(texts: Sequence[str], tokenizer: Callable[[str], list[str]], voc
     >>> indptr.tolist(), docs.tolist(), tf.tolist()
     ([0, 1, 3], [0, 0, 1], [2, 1, 1])
     """
+    if isinstance(tokenizer, Tokenizer) and tokenizer.pattern in (None, _ASCII_WORDS):
+        return count_fast(texts, tokenizer, vocab)
     return count_plain(texts, tokenizer, vocab)
 
 
@@ -112,10 +128,11 @@ def count_plain(texts: Iterable[str], tokenizer: Callable[[str], list[str]], voc
             ids.append(number)
         lengths.append(len(words))
     sizes = np.array(lengths, dtype=np.int32)
-    return Counts([_postings(np.array(ids, dtype=np.int32), sizes, 0)] if len(sizes) else [], sizes)
+    blocks = [_postings(np.array(ids, dtype=np.int32), sizes)] if len(sizes) else []
+    return Counts(blocks, sizes, [len(sizes)] * len(blocks))
 
 
-def _postings(ids: np.ndarray, lengths: np.ndarray, first_doc: int) -> Block:
+def _postings(ids: np.ndarray, lengths: np.ndarray) -> Block:
     """Turn the term numbers of consecutive documents into postings: a counting sort, then run lengths."""
     indptr = np.zeros(len(lengths) + 1, dtype=np.int32)
     np.cumsum(lengths, out=indptr[1:])
@@ -132,7 +149,7 @@ def _postings(ids: np.ndarray, lengths: np.ndarray, first_doc: int) -> Block:
     tf = np.diff(starts, append=len(docs))
     sizes = np.diff(np.searchsorted(starts, ends))
     terms = np.flatnonzero(sizes)
-    return Block(terms, sizes[terms], docs[starts] + np.int32(first_doc), _small(tf))
+    return Block(terms, sizes[terms], docs[starts], _small(tf))
 
 
 def _small(tf: np.ndarray) -> np.ndarray:
@@ -177,3 +194,295 @@ def assemble(blocks: list[Block], n_terms: int) -> tuple[np.ndarray, np.ndarray,
         tf[to] = block.tf
         free[block.terms] += block.sizes
     return indptr, docs, tf
+
+
+# ---------------------------------------------------------------- the fast road
+
+
+def count_fast(texts: Sequence[str], tokenizer: Tokenizer, vocab: dict[str, int]) -> Counts:
+    """Count words as bytes; the result equals :func:`count_plain`'s, term numbers included.
+
+    Some megabytes of text at a time are joined, levelled once, and turned into bytes in which words are the
+    runs of non-zero bytes. A word's first eight bytes are one 64-bit number; longer words are hashed, and
+    compared with the first of their hash, so a collision cannot pass. `factorize` numbers the words, block
+    by block in the cache and then over the blocks; only distinct ones ever become Python strings.
+
+    Parameters
+    ----------
+    texts : sequence of str, shape (n,)
+        The texts.
+    tokenizer : Tokenizer
+        One without a pattern, or with that of :meth:`Tokenizer.ascii`.
+    vocab : dict of str to int
+        Term numbers; new words are added.
+
+    Returns
+    -------
+    Counts
+        As :func:`count_words`.
+    """
+    lexicon = _Lexicon(tokenizer, vocab)
+    blocks: list[Block] = []
+    lengths, done = [np.empty(0, dtype=np.int32)], 0
+    for group in _portions(texts, _GROUP):
+        counted = _count_group(group, lexicon) or count_plain(group, tokenizer, vocab)
+        first = done
+        for block, size in zip(counted.blocks, counted.parts):
+            blocks.append(block._replace(docs=block.docs + np.int32(first)))
+            first += size
+        lengths.append(counted.lengths)
+        done += len(group)
+    return Counts(blocks, np.concatenate(lengths), [])
+
+
+def _portions(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    """Cut texts into runs of about `size` characters."""
+    start, length = 0, 0
+    for row, text in enumerate(texts):
+        length += len(text)
+        if length >= size:
+            yield texts[start : row + 1]
+            start, length = row + 1, 0
+    if start < len(texts):
+        yield texts[start:]
+
+
+class _Piece(NamedTuple):
+    """One block of texts, cut into words."""
+
+    data: np.ndarray  # the bytes
+    words_before: np.ndarray  # how many words end before each document does
+    codes: np.ndarray  # each word's number within the block
+    keys: np.ndarray  # key of each distinct word
+    starts: np.ndarray  # where each distinct word first stands
+    sizes: np.ndarray  # its length in bytes
+
+
+class _Lexicon:
+    """What becomes of each distinct word, decided once.
+
+    Words are entries, numbered as they are met. `term` holds the term number of each entry, -1 where the
+    word is dropped, and below that ``-1 - n`` where it gives the terms ``several[n - 1]``.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, vocab: dict[str, int]):
+        self.tokenizer, self.vocab = tokenizer, vocab
+        self.keys = np.empty(0, dtype=np.uint64)
+        self.spelling: list[bytes] = []
+        self.term = array("q")
+        self.several: list[tuple[int, ...]] = []
+
+    def learn(self, keys: np.ndarray, words: list[bytes]) -> None:
+        """Take in words that are new."""
+        self.keys = np.concatenate([self.keys, keys])
+        self.spelling += words
+        t, vocab = self.tokenizer, self.vocab
+        dropped, shortest = t.dropped, t.min_length
+        for word in b"\0".join(words).decode("utf-8", "surrogatepass").split("\0") if words else ():
+            if t.stem is not None or not (t.pattern or word.isascii()):
+                self.term.append(self._terms(word))
+            elif word in dropped or len(word) < shortest:
+                self.term.append(-1)
+            else:
+                self.term.append(vocab.setdefault(word, len(vocab)))
+
+    def _terms(self, word: str) -> int:
+        t, vocab = self.tokenizer, self.vocab
+        parts = [word] if t.pattern or word.isascii() else split_unspaced(word)
+        tokens = [t.stem(part) if t.stem else part for part in parts if part not in t.dropped]
+        terms = tuple(vocab.setdefault(token, len(vocab)) for token in tokens if len(token) >= t.min_length)
+        if len(terms) <= 1:
+            return terms[0] if terms else -1
+        self.several.append(terms)
+        return -1 - len(self.several)
+
+
+def _count_group(texts: Sequence[str], lexicon: _Lexicon) -> Counts | None:
+    """Count one group of blocks; None if two different words have one hash."""
+    pieces = []
+    for part in _portions(texts, _BLOCK):
+        piece = _cut(part, lexicon.tokenizer)
+        if piece is None:
+            return None
+        pieces.append(piece)
+    entries = _entries(pieces, lexicon)
+    if entries is None:
+        return None
+    blocks, lengths, at = [], [], 0
+    for piece in pieces:
+        ids, numbers, ends = _spread(piece.codes, entries[at : at + len(piece.keys)], lexicon)
+        at += len(piece.keys)
+        lengths.append(np.diff(ends[piece.words_before], prepend=0).astype(np.int32))
+        block = _postings(ids, lengths[-1])
+        blocks.append(block._replace(terms=numbers[block.terms]))
+    return Counts(blocks, np.concatenate(lengths), [len(part) for part in lengths])
+
+
+def _cut(texts: Sequence[str], tokenizer: Tokenizer) -> _Piece | None:
+    """Cut one block of texts into words and number them; None if two different words have one hash."""
+    data = _word_bytes(texts, tokenizer)
+    in_word = data > _END
+    edges = np.flatnonzero(in_word[1:] != in_word[:-1])
+    starts = edges[::2] + 1
+    sizes = edges[1::2] + 1 - starts
+    words_before = np.searchsorted(starts, np.flatnonzero(data == _END))
+    keys, hashed = _keys(data, starts, sizes)
+    codes, distinct = pd.factorize(keys)
+    first = _first_rows(codes, len(distinct))
+    if not _same_words(data, starts, sizes, hashed, first[codes[hashed]]):
+        return None
+    return _Piece(data, words_before, codes.astype(np.int32), distinct, starts[first], sizes[first])
+
+
+def _first_rows(codes: np.ndarray, n: int) -> np.ndarray:
+    """Find the first row of each code; -1 for a code that does not occur."""
+    first = np.full(n, -1, dtype=np.int64)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    return first
+
+
+def _entries(pieces: list[_Piece], lexicon: _Lexicon) -> np.ndarray | None:
+    """Find the entry of each piece's distinct words, new ones taken in; None if a hash means two words."""
+    known = len(lexicon.keys)
+    codes, distinct = pd.factorize(np.concatenate([lexicon.keys, *(piece.keys for piece in pieces)]))
+    entries, keys = codes[known:], distinct[codes[known:]]
+    offsets = np.cumsum([0] + [len(piece.data) for piece in pieces])
+    data = np.concatenate([piece.data for piece in pieces])
+    starts = np.concatenate([piece.starts + offset for piece, offset in zip(pieces, offsets)])
+    sizes = np.concatenate([piece.sizes for piece in pieces])
+    first = _first_rows(entries, len(distinct))
+    hashed = np.flatnonzero(keys >= _TOP)
+    if not _same_words(data, starts, sizes, hashed, first[entries[hashed]]):
+        return None
+    old = np.flatnonzero((lexicon.keys >= _TOP) & (first[:known] >= 0))
+    if _spell(data, starts, sizes, first[old]) != [lexicon.spelling[entry] for entry in old.tolist()]:
+        return None
+    lexicon.learn(distinct[known:], _spell(data, starts, sizes, first[known:]))
+    return entries
+
+
+def _spell(data: np.ndarray, starts: np.ndarray, sizes: np.ndarray, rows: np.ndarray) -> list[bytes]:
+    """Give the bytes of some words."""
+    raw = data.data
+    at = starts[rows]
+    return [raw[a:b].tobytes() for a, b in zip(at.tolist(), (at + sizes[rows]).tolist())]
+
+
+def _word_bytes(texts: Sequence[str], tokenizer: Tokenizer) -> np.ndarray:
+    """Join texts and level them; gaps become 0, ends of documents 1. Padded for eight-byte reads."""
+    joined = "\0".join(texts) + "\0"
+    if joined.count("\0") != len(texts):
+        joined = "\0".join([text.replace("\0", " ") for text in texts]) + "\0"
+    joined = tokenizer.normalize(joined)
+    if tokenizer.pattern:
+        table = _ASCII_TABLE
+    else:
+        table = _WORD_TABLE
+        if not joined.isascii():
+            joined = _blank_out(joined)
+    return np.frombuffer(
+        b"\0" + joined.encode("utf-8", "surrogatepass").translate(table) + b"\0" * 16, dtype=np.uint8
+    )
+
+
+def _byte_table(keep: Callable[[int], bool]) -> bytes:
+    """Map each byte to itself where it belongs to words, else to 0; the end of a document, NUL, to 1."""
+    return bytes([_END] + [byte if keep(byte) else _GAP for byte in range(1, 256)])
+
+
+_ASCII_TABLE = _byte_table(lambda byte: chr(byte) in "abcdefghijklmnopqrstuvwxyz0123456789")
+_WORD_TABLE = _byte_table(lambda byte: byte >= 128 or is_word_character(chr(byte)))
+
+# What kind each character is: 0 not yet known, 1 part of words, 2 not. It fills as characters are met.
+_KINDS = np.zeros(0x110000, dtype=np.uint8)
+
+
+def _blank_out(text: str) -> str:
+    """Turn every character that belongs to no word into a blank, except NUL."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4").copy()
+    kinds = _KINDS[codes]
+    if not kinds.all():
+        for code in np.unique(codes[kinds == 0]).tolist():
+            _KINDS[code] = 1 if is_word_character(chr(code)) or code == 0 else 2
+        kinds = _KINDS[codes]
+    codes[kinds == 2] = 32
+    return codes.tobytes().decode("utf-32-le", "surrogatepass")
+
+
+_MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], dtype=np.uint64)
+_TOP = np.uint64(1 << 63)
+
+
+def _eights(data: np.ndarray) -> np.ndarray:
+    """View bytes as the 64-bit number that starts at each of them."""
+    return np.ndarray((len(data) - 7,), "<u8", data, strides=(1,))
+
+
+def _keys(data: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Give each word a number: its bytes where eight hold it, else a hash, marked by the top bit."""
+    eights = _eights(data)
+    keys = eights[starts] & _MASKS[np.minimum(sizes, 8)]
+    long = np.flatnonzero((sizes > 8) | (keys >= _TOP))  # eight bytes that end beyond ASCII look like a hash
+    at, left, hashes = starts[long], sizes[long] - 8, keys[long]
+    active = np.arange(len(long))
+    while True:
+        hashes[active] = _mix(hashes[active])
+        active = active[left[active] > 0]
+        if not len(active):
+            break
+        at[active] += 8
+        hashes[active] ^= eights[at[active]] & _MASKS[np.minimum(left[active], 8)]
+        left[active] -= 8
+    keys[long] = hashes | _TOP
+    return keys, long
+
+
+def _mix(x: np.ndarray) -> np.ndarray:
+    """Spread every bit over the number (the finaliser of MurmurHash3)."""
+    x = (x ^ (x >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    x = (x ^ (x >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return x ^ (x >> np.uint64(33))
+
+
+def _same_words(
+    data: np.ndarray, starts: np.ndarray, sizes: np.ndarray, words: np.ndarray, others: np.ndarray
+) -> bool:
+    """Say whether each of `words` is spelt like its partner in `others`."""
+    eights = _eights(data)
+    a, b, left = starts[words], starts[others], sizes[words]
+    if not np.array_equal(left, sizes[others]):
+        return False
+    while len(a):
+        mask = _MASKS[np.minimum(left, 8)]
+        if ((eights[a] ^ eights[b]) & mask).any():
+            return False
+        more = left > 8
+        a, b, left = a[more] + 8, b[more] + 8, left[more] - 8
+    return True
+
+
+def _spread(
+    codes: np.ndarray, entries: np.ndarray, lexicon: _Lexicon
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Replace each word by its terms.
+
+    Gives the terms as numbers within the block, the vocabulary's number of each of those, and how many
+    terms there are up to each word.
+    """
+    terms = np.frombuffer(lexicon.term, dtype=np.int64)[entries]
+    widths = (terms >= 0).astype(np.int64)
+    flat = terms[terms >= 0]
+    if (terms < -1).any():
+        lists = [lexicon.several[-2 - t] if t < -1 else (t,) if t >= 0 else () for t in terms.tolist()]
+        widths = np.array([len(several) for several in lists], dtype=np.int64)
+        flat = np.array([t for several in lists for t in several], dtype=np.int64)
+    local, numbers = pd.factorize(flat)
+    each = widths[codes]
+    ends = np.zeros(len(codes) + 1, dtype=np.int64)
+    np.cumsum(each, out=ends[1:])
+    at = (np.cumsum(widths) - widths)[codes]
+    if widths.max(initial=0) <= 1:
+        at = at[each == 1]
+    else:
+        at = np.repeat(at - ends[:-1], each) + np.arange(ends[-1])
+    return local.astype(np.int32)[at], numbers, ends

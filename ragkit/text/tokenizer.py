@@ -33,10 +33,13 @@ class _WordTable(dict):
     """
 
     def __missing__(self, code: int) -> int:
-        char = chr(code)
-        keep = char.isalnum() or char == "_" or unicodedata.category(char)[0] == "M"
-        self[code] = code if keep else 32
+        self[code] = code if is_word_character(chr(code)) else 32
         return self[code]
+
+
+def is_word_character(char: str) -> bool:
+    """Say whether a character belongs to words: a letter, a mark, a digit or ``_``."""
+    return char.isalnum() or char == "_" or unicodedata.category(char)[0] == "M"
 
 
 _WORDS = _WordTable()
@@ -216,7 +219,7 @@ class Tokenizer:
         words = text.translate(_WORDS).split(" ")
         if text.isascii():
             return [w for w in words if w]
-        return [part for w in words if w for part in _split_unspaced(w)]
+        return [part for w in words if w for part in split_unspaced(w)]
 
     def explain(self, text: str) -> pd.DataFrame:
         """Show what becomes of each word of a text, and why.
@@ -280,7 +283,7 @@ class Tokenizer:
         return [(m.start(), m.end(), self(m.group())) for m in re.finditer(r"\S+", text.translate(_WORDS))]
 
 
-def _split_unspaced(word: str) -> list[str]:
+def split_unspaced(word: str) -> list[str]:
     """Cut the runs of unspaced scripts in a word into characters and neighbouring pairs."""
     if word.isascii() or not _UNSPACED.search(word):
         return [word]

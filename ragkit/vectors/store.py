@@ -71,7 +71,10 @@ class VectorStore:
         self._query_embed = query_embed
         self._refits = hasattr(self._given_embed, "fit") and not _is_fitted(self._given_embed)
         self._table = DocTable(need_text=False)
-        self.clear()
+        self._matrix = Matrix()
+        self._fitted: Any = None  # the clone that is fitted to the store's texts
+        self._stale = False  # whether it must be fitted again
+        self._origin: str | None = None  # whether the vectors were "given" or "embedded"
         if docs is not None or vectors is not None:
             self.add({} if docs is None else docs, vectors=vectors)
 
@@ -234,10 +237,7 @@ class VectorStore:
     def clear(self) -> None:
         """Remove every document; the length of vectors is free again."""
         self._table.clear()
-        self._matrix = Matrix()
-        self._fitted: Any = None
-        self._stale = False
-        self._origin: str | None = None  # "given" or "embedded"
+        self._matrix, self._fitted, self._stale, self._origin = Matrix(), None, False, None
 
     # ---------------------------------------------------------------- search
 
