@@ -29,6 +29,10 @@ from ragkit.frames import (
 )
 from ragkit.fusion import fuse
 from ragkit.hybrid import HybridSearch
+from ragkit.metrics import (
+    evaluate,
+    metric_table,
+)
 from ragkit.text import Tokenizer
 from ragkit.vectors import VectorStore
 
@@ -47,8 +51,10 @@ __all__ = [
     "as_run",
     "best_per_doc",
     "chunk",
+    "evaluate",
     "fuse",
     "lambda_for",
+    "metric_table",
     "mmr",
     "mmr_path",
     "rank_by_score",

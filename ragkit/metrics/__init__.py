@@ -1,0 +1,5 @@
+"""Metrics: how good is a ranking? Named ones, those of diversity, and functions of the user's own."""
+
+from ragkit.metrics.evaluation import evaluate, metric_table
+
+__all__ = ["evaluate", "metric_table"]
