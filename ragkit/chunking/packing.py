@@ -41,11 +41,17 @@ class CharacterRuler:
 
     def last_cut(self, level: Boundaries, start: int, floor: int, stop: int) -> int:
         """Find the last cut after `floor` that keeps a chunk from `start` within the size; -1 if none."""
-        return level.last(floor, min(start + self.size, stop))
+        high = start + self.size
+        return stop if high >= stop else level.last(floor, high)
 
     def first_start(self, level: Boundaries, after: int, end: int, reach: int) -> int:
         """Find the earliest piece after `after` that lies within the overlap and leaves room for `reach`."""
-        return level.start(max(after + 1, end - self.overlap, reach - self.size), end)
+        low = end - self.overlap
+        if low <= after:
+            low = after + 1
+        if reach - self.size > low:
+            low = reach - self.size
+        return level.start(low, end)
 
 
 class MeasuringRuler:
@@ -179,15 +185,21 @@ def pack(
     stop = end_of_word(text, start, len(text) if high is None else high)
     usable = levels if natural is None else levels[:natural]
     spans: list[Span] = []
-    floor, kind = start, 0
+    floor, kind, first = start, 0, usable[0]
+    back = levels[: max(soft, 1)]
     while floor < stop:
-        start, end, kind = _cut_one(usable, ruler, (start, floor, stop), kind, least, levels[: max(soft, 1)])
+        # Most chunks end at the coarsest kind of boundary.
+        end, broken, kind = ruler.last_cut(first, start, floor, stop), kind, 0
+        if end < 0 or (least and end < stop):
+            start, end, kind = _cut_one(usable, ruler, (start, floor, stop), broken, least, back)
         spans.append((start, end))
         if end >= stop:
             break
-        floor = skip_blank(text, end)
-        start = _step_back(levels[: max(soft, kind + 1)], ruler, start, end, end) if ruler.overlap else floor
-        start = floor if start < 0 else start
+        floor, before = skip_blank(text, end), start
+        start = floor
+        if ruler.overlap:
+            start = _step_back(back if kind < soft else levels[: kind + 1], ruler, before, end, end)
+            start = floor if start < 0 else start
     return spans
 
 
@@ -206,8 +218,6 @@ def _cut_one(
     """
     start, floor, stop = room
     best = (start, -1, 0)
-    if isinstance(ruler, CharacterRuler) and ruler.fits(start, stop):
-        return start, stop, 0
     for kind, level in enumerate(levels):
         begin, end = start, ruler.last_cut(level, start, floor, stop)
         if end < 0 and start < floor and kind >= broken:

@@ -32,6 +32,7 @@ _LIST_ITEM = re.compile(r"(?:[-*+•‣◦–]|\d{1,3}[.)]|#{1,6})[^\S\n\r]")
 _ACRONYM = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 _WORD = re.compile(r"\w+")
 _REST = 40  # characters looked at after a mark
+_SUSPECT = NEVER_LAST | BEFORE_NUMBER | SELDOM_LAST | CLOCK
 
 
 def skip_blank(text: str, at: int) -> int:
@@ -49,7 +50,10 @@ def skip_blank(text: str, at: int) -> int:
     int
         Its offset; the length of the text where there is none.
     """
-    if text[at : at + 1] > " " and not text[at].isspace():
+    # One blank between two plain characters is what stands between most words and sentences.
+    if text[at : at + 1] == " ":
+        at += 1
+    if "!" <= text[at : at + 1] <= "~":
         return at
     found = _NONBLANK.search(text, at)
     return found.start() if found else len(text)
@@ -70,7 +74,7 @@ def end_of_word(text: str, low: int, at: int) -> int:
     int
         The offset after the last character in ``text[low:at]`` that is not white space; `low` if none.
     """
-    if at > low and text[at - 1] > " " and not text[at - 1].isspace():
+    if at > low and "!" <= text[at - 1] <= "~":
         return at
     return low + len(text[low:at].rstrip())
 
@@ -102,11 +106,12 @@ class Boundaries:
 
     def start(self, low: int, high: int) -> int:
         """Find the first place in ``[low, high)`` where a piece begins, after white space; -1 if none."""
-        back = end_of_word(self.text, max(low - 64, 0), low)
-        cut = self.next(back - 1, high) if back else 0
+        text = self.text
+        back = low if "!" <= text[low - 1 : low] <= "~" else end_of_word(text, max(low - 64, 0), low)
+        cut = self.next(back - 1, high - 1) if back else 0
         if cut < 0:
             return -1
-        start = skip_blank(self.text, cut)
+        start = skip_blank(text, cut)
         return start if low <= start < high else -1
 
     def positions(self) -> Sequence[int]:
@@ -141,7 +146,10 @@ class Listed(Boundaries):
 
 
 class _Sought(Boundaries):
-    """Boundaries found by looking for a character and then judging the place."""
+    """Boundaries found by looking for a character and then judging the place.
+
+    A cut exactly at `high` is missed where blanks stand between it and the line break that makes it one.
+    """
 
     def __init__(self, text: str, marks: str):
         super().__init__(text)
@@ -154,34 +162,35 @@ class _Sought(Boundaries):
 
     def last(self, low: int, high: int) -> int:
         """Find the last cut in ``(low, high]``; -1 if there is none."""
-        best, text = -1, self.text
+        best, text, cut_at = -1, self.text, self._cut_at
         for mark in self._marks:
-            # A cut lies at most a few characters after its mark, or before it where the mark is white space.
             at = text.rfind(mark, low, high + 1)
             while at >= 0:
-                cut = self._cut_at(at, low)
+                cut = cut_at(at, low)
                 if low < cut <= high:
-                    if cut > best:
-                        best = low = cut
+                    best = low = cut  # the other marks count only beyond it
                     break
                 at = text.rfind(mark, low, self._before(at, low))
         return best
 
     def next(self, low: int, high: int) -> int:
         """Find the first cut in ``(low, high]``; -1 if there is none."""
-        best, text = -1, self.text
+        if not self._marks:
+            return -1
+        best, text, cut_at = -1, self.text, self._cut_at
         begin = self._begin(low)
         for mark in self._marks:
             at = text.find(mark, begin, high + 1)
             while at >= 0:
-                cut = self._cut_at(at, begin)
+                cut = cut_at(at, begin)
                 if low < cut <= high:
-                    best, high = cut, cut - 1
+                    best, high = cut, cut - 1  # the other marks count only before it
                     break
                 at = text.find(mark, at + 1, high + 1)
         return best
 
     def _begin(self, low: int) -> int:
+        """Where to look from, so that no mark of a cut after `low` is missed."""
         return low if low > 0 else 0
 
     def _before(self, at: int, low: int) -> int:
@@ -205,18 +214,32 @@ class Sentences(_Sought):
         super().__init__(text, _MARKS + _BREAKS + _PARAGRAPH_MARKS)
 
     def _cut_at(self, at: int, low: int) -> int:
-        mark = self.text[at]
+        text = self.text
+        mark = text[at]
+        if mark in "?!" and text[at + 1 : at + 2] == " ":
+            return at + 1
+        if mark == ".":
+            # Quick answer for most full stops: a blank after it, a plain and longer word before it.
+            if text[at + 1 : at + 2] == " " and at > 9:
+                word = text[at - 9 : at].rpartition(" ")[2]
+                if word.isalpha() and (len(word) == 9 or (len(word) > 1 and word.lower() not in _SUSPECT)):
+                    return at + 1
+            return _sentence_end(text, at)
         if mark in _MARKS:
-            return _sentence_end(self.text, at)
-        return _block_end(self.text, at, low, items=True)
+            return _sentence_end(text, at)
+        return _block_end(text, at, low, items=True)
 
     def _begin(self, low: int) -> int:
-        # The mark of a cut after `low` may stand before it, with closing quotes between.
-        low = max(low, 0)
-        return max(low - 32, 0) + len(self.text[max(low - 32, 0) : low].rstrip(_MARKS + _CLOSERS))
+        # Closing quotes may stand between a mark and its cut.
+        if low <= 0 or self.text[low - 1].isalnum():
+            return low if low > 0 else 0
+        edge = low - 32 if low > 32 else 0
+        return edge + len(self.text[edge:low].rstrip(_MARKS + _CLOSERS))
 
     def _before(self, at: int, low: int) -> int:
         # A run of marks ("....") is one candidate; step over the whole of it.
+        if self.text[at - 1] not in _MARKS:
+            return at
         return low + len(self.text[low:at].rstrip(_MARKS))
 
 
@@ -489,12 +512,12 @@ def _first_word(following: str) -> str:
 
 def _block_end(text: str, at: int, low: int, *, items: bool) -> int:
     """Judge the line break at `at`: the cut before it where a blank line (or a list item) follows, or -1."""
-    near = text[at - 1 : at] + text[at + 1 : at + 2]
-    mark = text[at]
-    if mark not in _PARAGRAPH_MARKS and not any(c.isspace() for c in near):
-        if not items or not _LIST_ITEM.match(text, at + 1):
-            return -1
-        return at if at > low else -1
+    mark, before, after = text[at], text[at - 1 : at], text[at + 1 : at + 2]
+    if mark == "\n":
+        if "!" <= before <= "~" and "!" <= after <= "~":  # a line break between two plain characters
+            return at if items and at > low and _LIST_ITEM.match(text, at + 1) else -1
+        if before == "\n" and "!" <= text[at - 2 : at - 1] <= "~" and at - 1 > low:
+            return at - 1
     end, start = end_of_word(text, low, at), skip_blank(text, at)
     gap = text[end:start]
     breaks = len(gap.splitlines()) - (gap[-1] not in _BREAKS and gap[-1] not in _PARAGRAPH_MARKS)

@@ -163,12 +163,10 @@ def test_searches_near_a_place_agree_with_the_whole_list(text, kind, data):
     low = data.draw(st.sampled_from([0, *cuts]))
     high = data.draw(st.integers(low, len(text)))
     listed = Listed(text, cuts)
-    assert level.next(low, high) in (listed.next(low, high), -1 if high == len(text) else None)
-    last = level.last(low, high)
-    # The last character before `high` may hide a line break that follows it.
-    assert last == listed.last(low, high) or (
-        listed.last(low, high) in (high, len(text)) and last == listed.last(low, high - 1)
-    )
+    # A cut exactly at `high` is known by what follows, which may lie beyond the stretch: it may be missed.
+    following = listed.next(low, high)
+    assert level.next(low, high) in (following, -1 if following == high else following)
+    assert level.last(low, high) in (listed.last(low, high), listed.last(low, high - 1))
 
 
 @settings(max_examples=150, deadline=None)
