@@ -214,6 +214,7 @@ def contributions(
     ax.set_yticks(rows["rank"], [f"{names[unit]}  {rank}" for unit, rank in zip(units, rows["rank"])])
     ax.set_ylim(max(rows["rank"].max() if len(rows) else 1, 3) + 0.6, 0.4)
     ax.set_xlabel("contribution to the fused score")
+    ax.locator_params(axis="x", nbins=5)
     tidy(ax, grid="x").tick_params(axis="y", length=0)
     if several_queries([frame]):
         ax.set_title(f"query {query}", loc="left", fontsize=10)

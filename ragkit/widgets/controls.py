@@ -1,0 +1,294 @@
+"""Controls: named as the parameter they set, with a tooltip that says what it does and which way it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+
+def need_ipywidgets() -> Any:
+    """Import ipywidgets, or say how to get it.
+
+    Returns
+    -------
+    module
+        ipywidgets.
+    """
+    try:
+        import ipywidgets
+    except ImportError:
+        raise ImportError("ragkit.widgets needs ipywidgets: pip install ipywidgets") from None
+    return ipywidgets
+
+
+def label_width(names: Iterable[str]) -> str:
+    """Say how wide labels must be so that none of `names` is cut.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The descriptions of one column of controls.
+
+    Returns
+    -------
+    str
+        A CSS width.
+    """
+    return f"{12 + round(7.4 * max(map(len, names), default=0))}px"
+
+
+def decimals(value: float, least: int) -> int:
+    """Count the decimals that `value` needs, at most 6.
+
+    Parameters
+    ----------
+    value : float
+        A number as a person wrote it.
+    least : int
+        The fewest decimals given back.
+
+    Returns
+    -------
+    int
+        Decimals.
+    """
+    return next((n for n in range(least, 6) if round(value, n) == round(value, 6)), 6)
+
+
+def float_slider(
+    name: str, value: float, *, low: float, high: float, step: float, tooltip: str, digits: int = 2
+) -> Any:
+    """Make a slider for a number with decimals; it can be typed in exactly.
+
+    Parameters
+    ----------
+    name : str
+        The parameter.
+    value : float
+        Where it starts; the range widens to hold it.
+    low, high, step : float
+        Range and step.
+    tooltip : str
+        What it does and which way it goes.
+    digits : int, default=2
+        Decimals shown; more where `value` has more.
+
+    Returns
+    -------
+    FloatSlider
+        The control.
+    """
+    W = need_ipywidgets()
+    digits = decimals(value, digits)
+    return W.FloatSlider(
+        value=value,
+        min=min(low, value),
+        max=max(high, value),
+        step=min(step, 10.0**-digits) if digits > 2 else step,
+        description=name,
+        tooltip=tooltip,
+        readout_format=f".{digits}f",
+        continuous_update=True,
+        layout=W.Layout(width="auto"),
+    )
+
+
+def int_slider(name: str, value: int, *, low: int, high: int, tooltip: str, step: int = 1) -> Any:
+    """Make a slider for a whole number; it can be typed in exactly.
+
+    Parameters
+    ----------
+    name : str
+        The parameter.
+    value : int
+        Where it starts; the range widens to hold it.
+    low, high : int
+        Range.
+    tooltip : str
+        What it does and which way it goes.
+    step : int, default=1
+        Step of the arrow keys.
+
+    Returns
+    -------
+    IntSlider
+        The control.
+    """
+    W = need_ipywidgets()
+    return W.IntSlider(
+        value=value,
+        min=min(low, value),
+        max=max(high, value),
+        step=step,
+        description=name,
+        tooltip=tooltip,
+        continuous_update=True,
+        layout=W.Layout(width="auto"),
+    )
+
+
+def dropdown(name: str, value: Any, options: Mapping[str, Any] | Sequence[Any], *, tooltip: str) -> Any:
+    """Make a list to choose from.
+
+    Parameters
+    ----------
+    name : str
+        The parameter.
+    value : object
+        What is chosen at first; added to the options where it is not among them.
+    options : dict of label to value, or sequence
+        The choices.
+    tooltip : str
+        What the choice does.
+
+    Returns
+    -------
+    Dropdown
+        The control.
+    """
+    W = need_ipywidgets()
+    pairs = list(options.items()) if isinstance(options, Mapping) else [(str(o), o) for o in options]
+    if not any(_same(value, choice) for _, choice in pairs):
+        pairs.append((str(value), value))
+    return W.Dropdown(
+        options=pairs, value=value, description=name, tooltip=tooltip, layout=W.Layout(width="auto")
+    )
+
+
+def set_options(panel: Any, control: Any, pairs: Sequence[tuple[str, Any]]) -> None:
+    """Change the choices of a list; what is chosen stays, where it still exists, and nothing is computed.
+
+    Parameters
+    ----------
+    panel : Panel
+        The panel that listens: ipywidgets jumps to the first new choice, and the panel must not see it.
+    control : Dropdown
+        The list.
+    pairs : sequence of (label, value)
+        The new choices; the first is chosen where the old choice is gone.
+    """
+    kept = control.value
+    with panel.batch():
+        control.options = list(pairs)
+        still = [choice for _, choice in pairs if _same(choice, kept)]
+        if still:
+            control.value = still[0]
+
+
+def checkbox(name: str, value: bool, *, tooltip: str) -> Any:
+    """Make a box to tick.
+
+    Parameters
+    ----------
+    name : str
+        The parameter.
+    value : bool
+        Whether it is ticked at first.
+    tooltip : str
+        What it does.
+
+    Returns
+    -------
+    Checkbox
+        The control.
+    """
+    W = need_ipywidgets()
+    return W.Checkbox(
+        value=value, description=name, tooltip=tooltip, indent=False, layout=W.Layout(width="auto")
+    )
+
+
+def button(name: str, *, tooltip: str, width: str = "auto") -> Any:
+    """Make a button with a text; icons are missing where their font cannot be loaded.
+
+    Parameters
+    ----------
+    name : str
+        What it says.
+    tooltip : str
+        What it does.
+    width : str, default="auto"
+        CSS width.
+
+    Returns
+    -------
+    Button
+        The control.
+    """
+    W = need_ipywidgets()
+    return W.Button(description=name, tooltip=tooltip, layout=W.Layout(width=width))
+
+
+def toggle(name: str, value: bool, *, tooltip: str) -> Any:
+    """Make a button that stays down.
+
+    Parameters
+    ----------
+    name : str
+        What it says.
+    value : bool
+        Whether it is down at first.
+    tooltip : str
+        What it does.
+
+    Returns
+    -------
+    ToggleButton
+        The control.
+    """
+    W = need_ipywidgets()
+    return W.ToggleButton(value=value, description=name, tooltip=tooltip, layout=W.Layout(width="auto"))
+
+
+def section(title: str, controls: Sequence[Any]) -> Any:
+    """Stack controls under a title, their labels in one column wide enough for the longest.
+
+    Parameters
+    ----------
+    title : str
+        The stage that these controls belong to.
+    controls : sequence of widget
+        The controls.
+
+    Returns
+    -------
+    VBox
+        A block that shares a line with others where there is room.
+    """
+    from html import escape
+
+    W = need_ipywidgets()
+    labelled = [c for c in controls if not isinstance(c, W.Checkbox)]
+    width = label_width(c.description for c in labelled)
+    for control in labelled:
+        control.style.description_width = width
+    head = W.HTML(f'<div class="rk-panel"><div class="rk-title">{escape(title)}</div></div>')
+    return W.VBox(
+        [head, *controls], layout=W.Layout(flex="1 1 300px", min_width="270px", margin="0 12px 4px 0")
+    )
+
+
+def read(control: Any) -> Any:
+    """Read a control's value, free of the noise of binary fractions.
+
+    Parameters
+    ----------
+    control : widget
+        Any control.
+
+    Returns
+    -------
+    object
+        Sliders' numbers are rounded to the decimals they show.
+    """
+    value = control.value
+    if isinstance(value, float):
+        form = getattr(control, "readout_format", "")
+        digits = int(form[1:-1]) if form[:1] == "." and form[-1:] == "f" else 6
+        return round(value, digits) + 0.0
+    return value
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Equal and of one kind, so that True is not 1."""
+    return type(left) is type(right) and left == right
