@@ -287,15 +287,12 @@ class Words(Boundaries):
     def last(self, low: int, high: int) -> int:
         """Find the last cut in ``(low, high]``; -1 if there is none."""
         text = self.text
-        if high >= len(text) or text[high].isspace():
+        if high >= len(text) or text[high].isspace() or text[high - 1].isspace():
             cut = end_of_word(text, low, high)
             return cut if cut > low else -1
         # rsplit finds the last white space of any kind at the speed of C.
-        parts = text[low:high].rsplit(None, 1)
-        if len(parts) == 2:
-            return low + len(text[low:high]) - len(text[low:high].lstrip()) + len(parts[0].lstrip())
-        cut = end_of_word(text, low, high) if text[high - 1].isspace() else low
-        return cut if cut > low else -1
+        head, *tail = text[low:high].rsplit(None, 1)
+        return low + len(head) if tail else -1
 
     def next(self, low: int, high: int) -> int:
         """Find the first cut in ``(low, high]``; -1 if there is none."""
