@@ -308,7 +308,7 @@ class KeywordIndex:
         setting = self._own_setting(k1, b, variant)
         self._settle()
         slots = self._table.slots
-        scores = [self._scores(terms, setting)[slots] for terms in self._query_terms(frame)]
+        scores = [self._scores(terms, setting)[slots] for terms in self._query_terms(frame, quiet=True)]
         run = run_of_slots(frame["query_id"], [slots] * len(frame), scores, self._table, None, ranked=False)
         return run
 

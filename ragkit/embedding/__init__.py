@@ -1,5 +1,5 @@
 """Embedders: callables from a list of texts to an array of vectors."""
 
-from ragkit.embedding.lsa import LSAEmbedder
+from ragkit.text.lsa import LSAEmbedder
 
 __all__ = ["LSAEmbedder"]

@@ -166,6 +166,31 @@ class VectorStore:
         slots = self._table.slots if ids is None else self._table.slots_of(ids)
         return self._matrix.rows[slots]
 
+    @property
+    def can_embed(self) -> bool:
+        """Whether the store can embed a query's text; one that was given its vectors may lack the model."""
+        return not (self._origin == "given" and self._refits and self._query_embed is None)
+
+    def query_vectors(self, queries: Any) -> np.ndarray:
+        """Embed queries as a search does.
+
+        Parameters
+        ----------
+        queries : queries
+            Whatever :func:`ragkit.as_queries` takes.
+
+        Returns
+        -------
+        ndarray of float, shape (q, d)
+            One row per query; zeros where a text is blank or means nothing to the embedder.
+
+        Examples
+        --------
+        >>> VectorStore(["red fox", "blue whale"]).query_vectors(["fox", ""]).any(axis=1).tolist()
+        [True, False]
+        """
+        return self._query_vectors(queries, None, quiet=True)[1]
+
     # ---------------------------------------------------------------- updates
 
     def add(self, docs: Any, *, vectors: Any = None) -> list[str]:
@@ -394,7 +419,7 @@ class VectorStore:
         dim = self._matrix.dim
         if not len(self) or dim is None:
             return frame["query_id"], np.zeros((len(frame), 0)), np.empty(0, dtype=np.int64)
-        if self._origin == "given" and self._refits and self._query_embed is None:
+        if not self.can_embed:
             raise ValueError(
                 "this store holds vectors that were given, so it cannot embed a query by itself; "
                 "search(vectors=...), or build it with embed= the model that made them."
@@ -498,7 +523,7 @@ def _given_queries(frame: pd.DataFrame | None, vectors: Any) -> tuple[pd.Series,
 
 
 def _default_embedder() -> Callable[[list[str]], Any]:
-    from ragkit.embedding import LSAEmbedder
+    from ragkit.text.lsa import LSAEmbedder  # it brings scipy.sparse; not every store needs it
 
     return LSAEmbedder()
 
