@@ -17,6 +17,10 @@ from ragkit.diversity import (
     mmr_path,
 )
 from ragkit.embedding import LSAEmbedder
+from ragkit.experiment import (
+    compare,
+    per_query,
+)
 from ragkit.frames import (
     RetrievalWarning,
     as_docs,
@@ -51,12 +55,14 @@ __all__ = [
     "as_run",
     "best_per_doc",
     "chunk",
+    "compare",
     "evaluate",
     "fuse",
     "lambda_for",
     "metric_table",
     "mmr",
     "mmr_path",
+    "per_query",
     "rank_by_score",
     "show",
 ]

@@ -1,0 +1,316 @@
+"""`compare` and `per_query`: several systems on the same queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ragkit.experiment.statistics import (
+    CORRECTIONS,
+    TESTS,
+    correct,
+    mean_intervals,
+    p_values,
+    smallest_p,
+)
+from ragkit.frames import as_qrels, as_queries, check_choice, check_frame, check_number, check_top_k
+from ragkit.metrics.evaluation import score_run, warn_about
+from ragkit.metrics.names import parse_metrics
+
+_TIE = 1e-12  # differences below this are rounding, not a win
+
+
+def compare(
+    runs: Mapping[str, Any],
+    qrels: Any,
+    *,
+    metrics: Any,
+    baseline: str | None = None,
+    test: str = "randomization",
+    correction: str | None = "holm",
+    ci: float = 0.95,
+    by: str | None = None,
+    queries: Any = None,
+    vectors: Any = None,
+    over: Any = "judged",
+    resamples: int = 10_000,
+    random_state: int = 0,
+) -> pd.DataFrame:
+    """Compare systems on the same queries: means, intervals, differences and how sure they are.
+
+    Parameters
+    ----------
+    runs : dict of name to run
+        The systems.
+    qrels : judgements
+        Whatever :func:`ragkit.as_qrels` takes.
+    metrics : str, callable, or list of them
+        As in :func:`ragkit.evaluate`.
+    baseline : str, optional
+        The system that the others are measured against; without it there are no differences.
+    test : {"randomization", "t", "wilcoxon", "bootstrap"}, default="randomization"
+        The paired test, always two-sided. Fisher's randomisation test counts every sign pattern when at
+        most 32 queries differ, else draws `resamples` of them, and then p = (count + 1) / (resamples + 1).
+    correction : {"holm", "bh", None}, default="holm"
+        How p is corrected for the number of tests in the table.
+    ci : float, default=0.95
+        Confidence of the intervals.
+    by : str, optional
+        A column of `queries` (``"kind"``), or of qrels: one table for each of its values.
+    queries : queries, optional
+        Where `by` is found.
+    vectors : VectorStore or mapping of unit id to vector, optional
+        For metrics that read vectors.
+    over : {"judged", "relevant", "retrieved"}, or query ids, default="judged"
+        Which queries count, as in :func:`ragkit.evaluate`; ``"retrieved"`` means answered by every run.
+    resamples : int, default=10_000
+        Draws of the bootstrap and of the randomisation test.
+    random_state : int, default=0
+        Seed of the draws.
+
+    Returns
+    -------
+    DataFrame
+        ``system, metric, mean, ci_low, ci_high, delta, p, p_corrected, wins, ties, losses``, then
+        ``delta_low, delta_high`` (interval of delta), ``p_min`` (the smallest p that so many queries can
+        reach) and ``queries``. The interval of a metric that is only ever 0 or 1 is the exact binomial
+        one, of others the BCa bootstrap's. The baseline's own row has delta 0 and no p.
+
+    Raises
+    ------
+    ValueError
+        For an unknown baseline, test, correction or metric.
+
+    See Also
+    --------
+    evaluate : The scores by query.
+    per_query : On which queries do systems differ?
+
+    References
+    ----------
+    .. [1] Smucker, Allan, Carterette. A comparison of statistical significance tests for information
+       retrieval evaluation. CIKM 2007.
+    .. [2] Efron. Better bootstrap confidence intervals. JASA 1987.
+    .. [3] Holm. A simple sequentially rejective multiple test procedure. Scand. J. Statist. 1979.
+
+    Examples
+    --------
+    >>> qrels = {f"q{n}": {"a": 1} for n in range(4)}
+    >>> runs = {"old": {q: ["x", "a"] for q in qrels}, "new": {q: ["a", "x"] for q in qrels}}
+    >>> compare(runs, qrels, metrics="rr", baseline="old")[["system", "mean", "delta", "p", "p_min"]]
+      system  mean  delta      p  p_min
+    0    old   0.5    0.0    NaN  0.125
+    1    new   1.0    0.5  0.125  0.125
+    """
+    _check_runs(runs, baseline)
+    check_choice("test", test, TESTS)
+    if correction is not None:
+        check_choice("correction", correction, CORRECTIONS)
+    ci = _check_ci(ci)
+    draws = check_top_k(resamples, "resamples", none=False) or 1
+    ids, labels, values = score_runs(runs, qrels, metrics, vectors=vectors, over=over)
+    tables = []
+    for group, rows in _groups(ids, by, queries, qrels):
+        table = _table(values[:, rows], list(runs), labels, baseline, test, ci, draws, random_state)
+        tables.append(table if by is None else table.assign(**{by: group})[[by, *table.columns]])
+    out = (
+        pd.concat(tables, ignore_index=True)
+        if tables
+        else _table(values, list(runs), labels, baseline, test, ci, draws, random_state)
+    )
+    return out.assign(p_corrected=correct(out["p"].to_numpy(dtype=np.float64), correction))
+
+
+def score_runs(
+    runs: Mapping[str, Any], qrels: Any, metrics: Any, *, vectors: Any = None, over: Any = "judged"
+) -> tuple[pd.Index, list[str], np.ndarray]:
+    """Score several runs on one set of queries: query ids, metric labels, values (system, query, metric)."""
+    parsed = parse_metrics(metrics)
+    frame = as_qrels(qrels)
+    scored = {
+        str(name): score_run(run, frame, parsed, vectors=vectors, over=over) for name, run in runs.items()
+    }
+    warn_about(scored)
+    ids = next(iter(scored.values())).queries
+    for one in scored.values():  # over="retrieved" may differ between runs
+        ids = ids if one.queries is ids else ids[ids.isin(one.queries)]
+    values = np.stack([one.values[one.queries.get_indexer(ids)] for one in scored.values()])
+    return ids, [metric.label for metric in parsed], values
+
+
+def _check_runs(runs: Any, baseline: str | None) -> None:
+    if not isinstance(runs, Mapping) or not runs:
+        raise TypeError(
+            f"runs must be a dict of name to run, with at least one; got {type(runs).__name__}. "
+            'Write {"name": run}, or use evaluate(run, qrels, ...) for a single one.'
+        )
+    names = [str(name) for name in runs]
+    if baseline is not None and baseline not in names:
+        check_choice("baseline", baseline, names)
+
+
+def _check_ci(ci: float) -> float:
+    ci = check_number("ci", ci, low=0.0, high=1.0, open_low=True)
+    if ci == 1.0:
+        raise ValueError("ci must be below 1; got 1.0. Write 0.95 for 95 %.")
+    return ci
+
+
+def _groups(ids: pd.Index, by: str | None, queries: Any, qrels: Any) -> list[tuple[Any, np.ndarray]]:
+    """List the values of `by` with the rows that have each."""
+    if by is None:
+        return [(None, np.arange(len(ids)))]
+    frame = as_queries(queries) if queries is not None else as_qrels(qrels)
+    what = "queries" if queries is not None else "qrels (no queries were given)"
+    check_frame(frame, ["query_id", by], what)
+    kind = frame.drop_duplicates("query_id").set_index("query_id")[by]
+    kind.index = kind.index.astype(object)
+    of_row = kind.reindex(ids)
+    codes, values = pd.factorize(of_row, use_na_sentinel=False)
+    return [(value, np.flatnonzero(codes == n)) for n, value in enumerate(values)]
+
+
+def _table(
+    values: np.ndarray,
+    names: list[str],
+    labels: list[str],
+    baseline: str | None,
+    test: str,
+    ci: float,
+    draws: int,
+    seed: int,
+) -> pd.DataFrame:
+    """Build the comparison of one group of queries from values (system, query, metric)."""
+    systems, n, m = values.shape
+    x = values.transpose(1, 0, 2).reshape(n, systems * m)
+    low, high = mean_intervals(x, ci=ci, resamples=draws, random_state=seed)
+    table = {
+        "system": pd.Series(np.repeat(names, m), dtype="str"),
+        "metric": pd.Series(labels * systems, dtype="str"),
+        "mean": x.mean(axis=0) if n else np.full(systems * m, np.nan),
+        "ci_low": low,
+        "ci_high": high,
+    }
+    others = np.flatnonzero(np.repeat([name != baseline for name in names], m))
+    against = _differences(x, names, m, baseline, others, test, ci, draws, seed)
+    return pd.DataFrame(table | against | {"p_min": smallest_p(n, test, draws), "queries": n})
+
+
+def _differences(
+    x: np.ndarray,
+    names: list[str],
+    m: int,
+    baseline: str | None,
+    others: np.ndarray,
+    test: str,
+    ci: float,
+    draws: int,
+    seed: int,
+) -> dict[str, Any]:
+    """Compute the columns that need a baseline; without one they are missing."""
+    c = x.shape[1]
+    numbers = {name: np.full(c, np.nan) for name in ("delta", "p", "p_corrected", "delta_low", "delta_high")}
+    counts = {name: pd.array([pd.NA] * c, dtype="Int64") for name in ("wins", "ties", "losses")}
+    if baseline is not None and len(x):
+        first = names.index(baseline) * m
+        d = x - np.tile(x[:, first : first + m], len(names))
+        d[np.abs(d) <= _TIE] = 0.0
+        numbers["delta"] = d.mean(axis=0)
+        if len(others):
+            numbers["p"][others] = p_values(d[:, others], test, resamples=draws, random_state=seed)
+            low, high = mean_difference_intervals(d[:, others], ci, draws, seed)
+            numbers["delta_low"][others], numbers["delta_high"][others] = low, high
+        for name, found in (("wins", d > 0), ("ties", d == 0), ("losses", d < 0)):
+            counts[name][others] = found.sum(axis=0)[others]
+    order = ["delta", "p", "p_corrected", "wins", "ties", "losses", "delta_low", "delta_high"]
+    both = numbers | counts
+    return {name: both[name] for name in order}
+
+
+def mean_difference_intervals(d: np.ndarray, ci: float, draws: int, seed: int) -> tuple:
+    """Interval of each mean difference by the paired BCa bootstrap; missing for a single query."""
+    from ragkit.experiment.statistics import bca
+
+    if len(d) < 2:
+        return np.nan, np.nan
+    return bca(d, ci=ci, resamples=draws, random_state=seed)
+
+
+def per_query(
+    runs: Mapping[str, Any],
+    qrels: Any,
+    metric: Any,
+    *,
+    queries: Any = None,
+    baseline: str | None = None,
+    vectors: Any = None,
+    over: Any = "judged",
+) -> pd.DataFrame:
+    """Set systems side by side on each query, the largest change first.
+
+    Parameters
+    ----------
+    runs : dict of name to run
+        The systems.
+    qrels : judgements
+        Whatever :func:`ragkit.as_qrels` takes.
+    metric : str or callable
+        One metric, as in :func:`ragkit.evaluate`.
+    queries : queries, optional
+        Adds their text.
+    baseline : str, optional
+        What the changes are measured against; None is the first system.
+    vectors : VectorStore or mapping of unit id to vector, optional
+        For metrics that read vectors.
+    over : {"judged", "relevant", "retrieved"}, or query ids, default="judged"
+        Which queries are listed.
+
+    Returns
+    -------
+    DataFrame
+        ``query_id, text``, a column per system, and ``delta_<system>`` for each but the baseline. Sorted
+        by the largest absolute change, then by query id.
+
+    Raises
+    ------
+    ValueError
+        If the baseline is unknown, or a system's name is that of another column.
+
+    See Also
+    --------
+    compare : Whether the changes mean anything.
+
+    Examples
+    --------
+    >>> qrels = {"q1": {"a": 1}, "q2": {"b": 1}}
+    >>> runs = {"old": {"q1": ["a"], "q2": ["x", "b"]}, "new": {"q1": ["a"], "q2": ["b"]}}
+    >>> per_query(runs, qrels, "rr")
+      query_id  old  new  delta_new
+    0       q2  0.5  1.0        0.5
+    1       q1  1.0  1.0        0.0
+    """
+    _check_runs(runs, baseline)
+    names = [str(name) for name in runs]
+    first = names[0] if baseline is None else baseline
+    deltas = [f"delta_{name}" for name in names if name != first]
+    columns = ["query_id", *(["text"] if queries is not None else []), *names, *deltas]
+    if len(set(columns)) < len(columns):
+        raise ValueError(f"runs holds a name that is also another column of the table: {columns}; rename it.")
+    if len(parse_metrics(metric)) != 1:
+        raise ValueError(f"metric must be one metric; got {metric!r}. Call per_query once for each.")
+    ids, _, values = score_runs(runs, qrels, metric, vectors=vectors, over=over)
+    table = pd.DataFrame(values[:, :, 0].T, columns=names)
+    table.insert(0, "query_id", pd.Series(ids.to_numpy(dtype=object), dtype="str"))
+    if queries is not None:
+        texts = as_queries(queries).set_index("query_id")["text"]
+        texts.index = texts.index.astype(object)
+        table.insert(1, "text", pd.Series(texts.reindex(ids).fillna("").to_numpy(dtype=object), dtype="str"))
+    for name in names:
+        if name != first:
+            table[f"delta_{name}"] = table[name] - table[first]
+    change = table[deltas].abs().max(axis=1) if deltas else pd.Series(0.0, index=table.index)
+    order = np.lexsort((table["query_id"].to_numpy(dtype=object).astype(str), -change.round(12).to_numpy()))
+    return table.iloc[order].reset_index(drop=True)
