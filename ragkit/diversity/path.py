@@ -19,7 +19,8 @@ from ragkit.diversity.pool import Pool, check_depths, make_pool, unit_names, war
 from ragkit.frames import as_qrels, as_run, best_per_doc, id_array, some
 from ragkit.similarity import normalize_rows
 
-_ALL_PAIRS = 2048  # up to this many candidates all cosines are made at once
+_ALL_PAIRS = 2048  # up to this many candidates all cosines are made at once for a path
+_FEW = 256  # the same for a sweep, which meets fewer picks
 _THINNEST = 1e-12  # intervals thinner than this are rounding, not results
 
 
@@ -157,7 +158,7 @@ def mmr_intervals(
     edges, picks = np.array([0.0, 1.0]), np.zeros((1, k), dtype=np.int64)
     if k == 0:
         return Intervals(edges, picks, np.zeros(1))
-    cosines = _cosine_rows(normalize_rows(np.asarray(vectors, dtype=np.float64)))
+    cosines = _cosine_rows(normalize_rows(np.asarray(vectors, dtype=np.float64)), _ALL_PAIRS)
     picks[:, 0] = np.argmax(rel >= rel.max() - tol)
     penalty, pair_sum = cosines(picks[:, 0]).copy(), np.zeros(1)
     for j in range(1, k):
@@ -172,17 +173,72 @@ def mmr_intervals(
     return Intervals(edges, picks, 1.0 - pair_sum / pairs if pairs else np.zeros(len(picks)))
 
 
-def _cosine_rows(X: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+def mmr_sweep(
+    relevance: np.ndarray,
+    vectors: np.ndarray,
+    lambdas: np.ndarray,
+    top_k: int | None = None,
+    tolerance: float = 1e-12,
+) -> np.ndarray:
+    """Pick by MMR at many lambdas at once; every cosine is computed once for all of them.
+
+    Parameters
+    ----------
+    relevance : ndarray of float, shape (n,)
+        Relevance of each candidate, in the order of the ranking.
+    vectors : ndarray of float, shape (n, d)
+        Their vectors.
+    lambdas : ndarray of float, shape (m,)
+        Values in [0, 1].
+    top_k : int or None, default=None
+        How many to pick; None is all.
+    tolerance : float, default=1e-12
+        Relative distance under which two scores are a tie.
+
+    Returns
+    -------
+    ndarray of int, shape (m, k)
+        Rows picked at each lambda, in order, as :func:`mmr_order` picks them.
+
+    Examples
+    --------
+    >>> mmr_sweep(np.array([1.0, 0.8, 0.0]), np.array([[1.0, 0], [1, 0], [0, 1]]), [0, 0.5, 0.6], 2).tolist()
+    [[0, 2], [0, 2], [0, 1]]
+    """
+    rel, at = np.asarray(relevance, dtype=np.float64), np.asarray(lambdas, dtype=np.float64)[:, None]
+    n = len(rel)
+    k = n if top_k is None else min(top_k, n)
+    picks = np.zeros((len(at), k), dtype=np.int64)
+    if k == 0 or not len(at):
+        return picks
+    cosines = _cosine_rows(normalize_rows(np.asarray(vectors, dtype=np.float64)), all_pairs=_FEW)
+    slack = tolerance * max(1.0, np.abs(rel).max())
+    gain, score, each = at * rel, np.broadcast_to(rel, (len(at), n)), np.arange(len(at))
+    penalty = np.full(gain.shape, -np.inf)
+    for j in range(k):
+        pick = np.argmax(score >= score.max(axis=1, keepdims=True) - slack, axis=1)
+        picks[:, j] = pick
+        gain[each, pick] = -np.inf
+        np.maximum(penalty, cosines(pick), out=penalty)
+        score = gain - (1 - at) * penalty
+    return picks
+
+
+def _cosine_rows(X: np.ndarray, all_pairs: int) -> Callable[[np.ndarray], np.ndarray]:
     """Give a function from row numbers to their cosines with all rows, each made once."""
-    if len(X) <= _ALL_PAIRS:
+    if len(X) <= all_pairs:
         G = np.clip(X @ X.T, -1.0, 1.0)
         return lambda rows: G[rows]
-    known: dict[int, np.ndarray] = {}
+    place = np.full(len(X), -1)
+    known = np.empty((0, len(X)))
 
     def rows_of(rows: np.ndarray) -> np.ndarray:
-        new = [int(i) for i in np.unique(rows) if int(i) not in known]
-        known.update(zip(new, np.clip(X[new] @ X.T, -1.0, 1.0)))
-        return np.array([known[int(i)] for i in rows])
+        nonlocal known
+        new = np.unique(rows[place[rows] < 0])
+        if len(new):
+            place[new] = np.arange(len(known), len(known) + len(new))
+            known = np.concatenate([known, np.clip(X[new] @ X.T, -1.0, 1.0)])
+        return known[place[rows]]
 
     return rows_of
 

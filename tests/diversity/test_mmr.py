@@ -1,6 +1,7 @@
 """mmr: worked examples, laws, and equality with other implementations."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ragkit as rk
-from ragkit.diversity import mmr, mmr_order
+from ragkit.diversity import mmr, mmr_of_query, mmr_order
 from ragkit.similarity import cosine_similarity
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "mmr.json"
@@ -273,6 +274,23 @@ def test_equals_the_formula_without_a_running_maximum(shape, lambda_, top_k):
         assert nearest[j] == picks[int(np.argmax(cosines >= cosines.max() - 1e-12))]
 
 
+@given(pools, st.sampled_from([0.0, 0.3, 0.5, 0.9, 1.0]), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_updating_only_rows_that_may_win_picks_the_same(shape, lambda_, single):
+    relevance, vectors = random_pool(shape)
+    vectors = vectors.astype(np.float32) if single else vectors
+    plain = mmr_order(relevance, vectors, lambda_)
+    with pytest.MonkeyPatch.context() as patch:
+        # By its path, since the function has the module's name.
+        patch.setattr(sys.modules["ragkit.diversity.mmr"], "_FEW", 0)
+        patch.setattr(sys.modules["ragkit.diversity.mmr"], "_ROWS", 7)
+        patch.setattr(sys.modules["ragkit.diversity.mmr"], "_BLOCK", 5)
+        lazy = mmr_order(relevance, vectors, lambda_)
+    assert plain[0].tolist() == lazy[0].tolist()
+    assert np.allclose(plain[1], lazy[1], atol=1e-12)
+    assert plain[3].tolist() == lazy[3].tolist()
+
+
 @given(pools, st.floats(0, 1))
 @settings(max_examples=60, deadline=None)
 def test_from_the_second_pick_on_the_score_never_rises(shape, lambda_):
@@ -390,5 +408,6 @@ def test_equals_langchain(lambda_, n, k, dtype):
     lc = pytest.importorskip("langchain_core.vectorstores.utils")
     rng = np.random.default_rng(n)
     V, q = rng.normal(size=(n, 32)).astype(dtype), rng.normal(size=32).astype(dtype)
-    picks = mmr_order(cosine_similarity(q, V), V, lambda_, k)[0]
+    picks = mmr_of_query(q, V, lambda_, k)[0]
+    assert picks.tolist() == mmr_order(cosine_similarity(q, V), V, lambda_, k)[0].tolist()
     assert picks.tolist() == [int(i) for i in lc.maximal_marginal_relevance(q, list(V), lambda_, k)]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ragkit as rk
-from ragkit.diversity import lambda_for, mmr, mmr_intervals, mmr_order, mmr_path
+from ragkit.diversity import lambda_for, mmr, mmr_intervals, mmr_order, mmr_path, mmr_sweep
 from ragkit.similarity import cosine_similarity
 
 
@@ -144,6 +144,17 @@ def test_mmr_inside_an_interval_gives_its_selection_and_neighbours_differ(shape)
             if (high - low) > 1e-9:
                 assert mmr_order(relevance, vectors, lambda_, k)[0].tolist() == picks.tolist()
     assert all(a.tolist() != b.tolist() for a, b in zip(found.picks, found.picks[1:]))
+
+
+@given(pools, st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_a_sweep_picks_what_each_lambda_picks(shape, few):
+    relevance, vectors, k = random_pool(shape)
+    lambdas = np.r_[0.0, np.random.default_rng(shape[3]).random(6), 1.0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ragkit.diversity.path._FEW", 256 if few else 0)
+        swept = mmr_sweep(relevance, vectors, lambdas, k)
+    assert swept.tolist() == [mmr_order(relevance, vectors, at, k)[0].tolist() for at in lambdas]
 
 
 @given(pools)
