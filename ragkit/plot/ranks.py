@@ -69,7 +69,7 @@ def bump(
     frames = {str(name): as_run(run) for name, run in runs.items()}
     query = pick_query(frames.values(), query_id, "bump")
     ranks = _rank_table(frames, query, top_k)
-    labels = unit_labels(ranks.index, docs)
+    labels = unit_labels(ranks.index, docs, _label_width(ax))
     room = 0.3 + 0.09 * max(map(cells, labels.values()), default=0)
     ax = axes(ax, (2 * room + 1.4 * max(len(frames), 2), 0.8 + 0.27 * top_k))
     _rank_axes(ax, ranks, labels, top_k)
@@ -79,6 +79,14 @@ def bump(
     if not len(ranks):
         note(ax, "no results")
     return ax
+
+
+def _label_width(ax: Axes | None) -> int:
+    """Characters for a label: fewer on a small figure, so that the lines between the labels have room."""
+    if ax is None:
+        return 28
+    figure: Any = ax.figure
+    return int(np.clip(3.4 * figure.figure.get_figwidth(), 12, 28))  # .figure: a subfigure's own figure
 
 
 def _rank_table(frames: Mapping[str, pd.DataFrame], query: str | None, top_k: int) -> pd.DataFrame:

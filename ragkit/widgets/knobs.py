@@ -246,7 +246,7 @@ class Knobs:
 
     def _fusion(self, weights: Mapping[str, float]) -> dict[str, Any]:
         given = self.given
-        own = {"None: the method's own": NONE}
+        own = {NONE: NONE}
         return {
             "fusion": dropdown(
                 "fusion",
@@ -266,13 +266,13 @@ class Knobs:
                 "normalize",
                 given["normalize"] or NONE,
                 own | {name: name for name in NORMALIZERS},
-                tooltip="How scores of different retrievers are brought to one scale (score methods).",
+                tooltip="How scores are brought to one scale. None: the method's own way.",
             ),
             "missing": dropdown(
                 "missing",
                 given["missing"] or NONE,
                 own | {name: name for name in MISSING},
-                tooltip="What a document counts in a list that lacks it (score methods).",
+                tooltip="What a document counts in a list that lacks it. None: the method's own rule.",
             ),
         }
 

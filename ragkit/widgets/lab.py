@@ -10,6 +10,7 @@ import pandas as pd
 from ragkit import plot
 from ragkit.diversity import mmr_path
 from ragkit.frames import as_docs, as_qrels, as_queries, best_per_doc, unit_column
+from ragkit.fusion.options import check_weights
 from ragkit.hybrid import WEIGHTS
 from ragkit.metrics import evaluate
 from ragkit.plot.labels import shorten
@@ -460,7 +461,8 @@ def start_weights(weights: Any, names: list[str]) -> dict[str, float]:
         return dict.fromkeys(names, 1.0)
     if weights is WEIGHTS:
         return {name: WEIGHTS.get(name, 1.0) for name in names}
-    return {str(name): float(value) for name, value in weights.items()}
+    check_weights(weights, names, "source")
+    return {name: float(weights[name]) for name in names}
 
 
 def _stored_docs(index: Any, store: Any) -> pd.DataFrame:

@@ -157,6 +157,11 @@ class Panel:
     def batch(self) -> Iterator[None]:
         """Change several controls and compute once, when the block ends.
 
+        Yields
+        ------
+        None
+            Nothing; it is for a ``with`` block.
+
         Examples
         --------
         ``with panel.batch(): panel.controls["k1"].value = 2; panel.controls["b"].value = 0``

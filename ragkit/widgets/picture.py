@@ -44,6 +44,7 @@ class Picture:
         self._svg = FigureCanvasSVG(self.figure)
         self._agg = FigureCanvasAgg(self.figure)
         self.ax = self.figure.subplots()
+        self.ax.tick_params(labelsize=9)
         # Placed by hand: to find a free place matplotlib measures every tick label once more.
         below = self.ax.transAxes + ScaledTranslation(0, -25 / 72, self.figure.dpi_scale_trans)
         self.ax.xaxis.set_label_coords(0.5, 0, transform=below)

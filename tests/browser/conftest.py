@@ -146,9 +146,10 @@ def lab(chromium, tmp_path_factory):
     root.mkdir()
     port = free_port()
     command = [
-        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}",
-        "--ServerApp.port_retries=0", f"--ServerApp.root_dir={root}", "--IdentityProvider.token=",
-        "--ServerApp.disable_check_xsrf=True", "--LabApp.expose_app_in_browser=True",
+        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1",
+        f"--port={port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={root}",
+        "--IdentityProvider.token=", "--ServerApp.disable_check_xsrf=True",
+        "--LabApp.expose_app_in_browser=True",
     ]  # fmt: skip
     url = f"http://127.0.0.1:{port}"
     with server(command, f"{url}/api", jupyter_env(folder), folder / "lab.log"):
@@ -181,9 +182,8 @@ def run_notebook(lab, page):
         page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
         page.evaluate(KERNEL_READY)
         if theme == "dark":
-            page.evaluate(
-                "() => window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})"
-            )
+            dark = "'apputils:change-theme', {theme: 'JupyterLab Dark'}"
+            page.evaluate(f"() => window.jupyterapp.commands.execute({dark})")
             page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")
         # Not awaited: the promise resolves only when every cell has run.
         page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells') }")

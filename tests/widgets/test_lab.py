@@ -1,0 +1,382 @@
+"""The lab: what the sliders say is what hybrid.search gives, on the screen, in params and in code."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ragkit.bm25 import KeywordIndex
+from ragkit.frames import best_per_doc
+from ragkit.hybrid import HybridSearch
+from ragkit.metrics import evaluate
+from ragkit.text import Tokenizer
+from ragkit.vectors import VectorStore
+from ragkit.widgets import explore
+from ragkit.widgets.results import marked, snippet
+
+TEXTS = {
+    "crane": "The crane dances in the marsh before it flies south in a grey flock.",
+    "tower": "A tower crane lifts steel; the wind speed limit of the crane is posted below.",
+    "mint": "Mint coins and mint leaves share a word and nothing else.",
+    "coin": "A coin is struck at the royal mint from a blank of nickel.",
+    "tea": "Tea with mint leaves is sweet and served in glasses.",
+    "wind": "Wind speed is measured in knots by ships and in metres by builders.",
+    "marsh": "A marsh is flooded ground where grey birds nest and frogs call.",
+    "script": "A <script>alert('crane')</script> tag must never run in a notebook.",
+}
+DOCS = pd.DataFrame(
+    {
+        "doc_id": list(TEXTS),
+        "title": [name.title() for name in TEXTS],
+        "text": list(TEXTS.values()),
+        "topic": ["bird", "building", "word", "word", "food", "building", "bird", "food"],
+    }
+)
+SETUP = f"""
+import pandas as pd
+from ragkit.bm25 import KeywordIndex
+from ragkit.hybrid import HybridSearch
+from ragkit.vectors import VectorStore
+docs = pd.DataFrame({DOCS.to_dict("list")!r})
+def embed(texts):
+    words = ["crane", "wind", "mint", "grey"]
+    return [[text.casefold().count(word) + 0.1 * n for n, word in enumerate(words)] for text in texts]
+hybrid = HybridSearch(KeywordIndex(docs), VectorStore(docs, embed=embed))
+"""
+QUERIES = pd.DataFrame({"query_id": ["q1", "q2", "q3"], "text": ["crane wind", "mint", "grey birds"]})
+QRELS = pd.DataFrame(
+    {
+        "query_id": ["q1", "q1", "q2", "q3", "q3"],
+        "doc_id": ["tower", "crane", "coin", "marsh", "mint"],
+        "relevance": [3, 1, 2, 2, 0],
+    }
+)
+
+
+def make_hybrid(docs=DOCS):
+    names = {}
+    exec(SETUP, names)
+    if docs is DOCS:
+        return names["hybrid"]
+    return HybridSearch(KeywordIndex(docs), VectorStore(docs, embed=names["embed"]))
+
+
+@pytest.fixture
+def hybrid():
+    return make_hybrid()
+
+
+@pytest.fixture
+def lab(hybrid):
+    panel = explore(hybrid, QUERIES, QRELS)
+    yield panel
+    panel.close()
+
+
+MOVES = {
+    "top_k": 3, "pool": 4, "threshold": 0.5, "k1": 0.4, "b": 0.1, "variant": "bm25+", "min_score": 0.3,
+    "fusion": "linear", "weight": 0.2, "k": 5, "where_topic": "bird",
+}  # fmt: skip
+
+
+# --- what the sliders say ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_a_moved_control_gives_what_search_gives(lab, hybrid, name):
+    lab.controls[name].value = MOVES[name]
+    assert lab.error is None
+    pd.testing.assert_frame_equal(lab.value, hybrid.search({"q1": "crane wind"}, **lab.params))
+    assert lab.controls[name].value == MOVES[name]
+
+
+def test_lambda_is_none_until_mmr_is_on(lab, hybrid):
+    lab.set(top_k=3, lambda_=0.2)
+    assert lab.params["lambda_"] is None and "mmr_relevance" not in lab.value
+    lab.controls["diversify"].value = True
+    assert lab.params["lambda_"] == 0.2 and "mmr_relevance" in lab.value
+    pd.testing.assert_frame_equal(lab.value, hybrid.search({"q1": "crane wind"}, **lab.params))
+
+
+def test_the_weight_slider_shares_out_one(lab):
+    lab.controls["weight"].value = 0.45
+    assert lab.params["weights"] == {"keyword": 0.55, "vector": 0.45}
+    lab.controls["weight"].value = 1.0
+    assert lab.params["weights"] == {"keyword": 0.0, "vector": 1.0} and lab.error is None
+
+
+def test_weights_that_do_not_add_up_to_one_get_a_slider_each(hybrid):
+    panel = explore(hybrid, QUERIES, weights={"keyword": 1.0, "vector": 2.0})
+    assert panel.params["weights"] == {"keyword": 1.0, "vector": 2.0}
+    panel.controls["weight_keyword"].value = 0.5
+    assert panel.params["weights"] == {"keyword": 0.5, "vector": 2.0}
+    panel.close()
+
+
+def test_rank_methods_get_no_normaliser_and_keep_the_choice(lab):
+    lab.set(fusion="linear", normalize="minmax")
+    assert lab.params["normalize"] == "minmax"
+    lab.controls["fusion"].value = "rrf"
+    assert lab.params["normalize"] is None and lab.error is None
+    assert lab.controls["normalize"].disabled and lab.controls["normalize"].value == "minmax"
+
+
+def test_the_start_is_the_start_of_search_itself(lab, hybrid):
+    pd.testing.assert_frame_equal(lab.value, hybrid.search({"q1": "crane wind"}))
+
+
+def test_every_control_says_what_it_does_and_which_way_it_goes(lab):
+    for name, control in lab.controls.items():
+        assert control.tooltip and len(control.tooltip) > 20, name
+        if hasattr(control, "readout_format"):
+            assert any(word in control.tooltip for word in ("Right", "1:", "1 ")), name
+
+
+def test_the_controls_are_called_what_the_parameters_are_called(lab):
+    shown = {control.description for control in lab.controls.values()}
+    assert {"top_k", "pool", "k1", "b", "k", "lambda_", "fetch_k", "fusion", "weights['vector']"} <= shown
+
+
+# --- state ---------------------------------------------------------------------------------------------
+
+
+def test_params_bring_the_setting_back_and_are_arguments_of_search(lab, hybrid):
+    lab.set(top_k=4, k1=0.7, weight=0.4, diversify=True, lambda_=0.3)
+    again = explore(hybrid, QUERIES, QRELS, **lab.params)
+    assert again.params == lab.params
+    pd.testing.assert_frame_equal(again.value, lab.value)
+    assert set(hybrid.search(QUERIES, **lab.params)["query_id"]) == {"q1", "q2", "q3"}
+    again.close()
+
+
+def test_state_brings_the_whole_screen_back(lab, hybrid):
+    lab.set(query="q3", top_k=2)
+    lab._toggles["trade-off"].value = True
+    again = explore(hybrid, QUERIES, QRELS, **lab.state)
+    assert again.query == "q3" and set(again.pictures) == set(lab.pictures)
+    pd.testing.assert_frame_equal(again.value, lab.value)
+    again.close()
+
+
+def test_free_text_is_searched_and_free_text_that_is_a_query_is_that_query(lab):
+    lab.controls["text"].value = "frogs"
+    assert lab.query == "frogs" and lab.value["doc_id"].iloc[0] == "marsh"
+    assert "ndcg" not in lab._message.value
+    lab.controls["text"].value = "mint"
+    assert set(lab.value["query_id"]) == {"q2"} and "ndcg" in lab._message.value
+    lab.controls["text"].value = ""
+    assert lab.query == "q1"
+
+
+def test_previous_and_next_go_round(lab):
+    seen = []
+    for _ in range(3):
+        lab._step(+1)
+        seen.append(lab.query)
+    assert seen == ["q2", "q3", "q1"]
+    lab._step(-1)
+    assert lab.query == "q3"
+
+
+def test_without_queries_there_is_free_text(hybrid):
+    panel = explore(hybrid, query="mint tea")
+    assert panel.query == "mint tea" and panel.value["doc_id"].iloc[0] == "tea"
+    panel.close()
+    panel = explore(hybrid)
+    assert len(panel.value) == 0 and "no results" in panel._views["results"]
+    panel.close()
+
+
+# --- errors and warnings ----------------------------------------------------------------------------------
+
+
+def test_an_error_keeps_the_last_good_result(lab):
+    lab.controls["diversify"].value = True
+    good, params = lab.value, lab.params
+    lab.controls["fetch_k"].value = 3
+    assert "fetch_k" in lab.error and 'role="alert"' in lab._message.value
+    assert lab.value is good and lab.params == params
+    lab.controls["top_k"].value = 3
+    assert lab.error is None and lab.params["fetch_k"] == 3
+
+
+def test_a_query_without_a_known_word_says_so(hybrid):
+    panel = explore(HybridSearch(KeywordIndex(DOCS)), query="xylophone")
+    assert panel.warnings and len(panel.value) == 0
+    panel.close()
+
+
+def test_a_bad_start_raises_like_search(hybrid):
+    with pytest.raises(ValueError, match="unknown variant 'bm26'"):
+        explore(hybrid, QUERIES, variant="bm26")
+    with pytest.raises(ValueError, match="weights must name every source"):
+        explore(hybrid, QUERIES, weights={"keyword": 1.0})
+
+
+# --- the screen -------------------------------------------------------------------------------------------
+
+
+def test_document_text_is_escaped_everywhere(lab):
+    lab.controls["text"].value = "script <b>tag</b>"
+    shown = "".join([*lab._views.values(), lab._message.value, *lab.pictures.values(), lab.snapshot()])
+    assert "script" in lab.value["doc_id"].tolist()
+    assert "<script>" not in shown and "<b>tag" not in shown
+
+
+def test_matched_words_are_marked(lab):
+    assert "<mark>crane</mark>" in lab._views["results"] and "<mark>wind</mark>" in lab._views["results"]
+
+
+def test_the_bars_are_the_contributions_of_the_ledger(lab):
+    first = lab.value.iloc[0]
+    label = f"keyword {first['keyword_contribution']:.4f}, vector {first['vector_contribution']:.4f}"
+    assert label in lab._views["results"]
+
+
+def test_grades_and_movement_are_shown(lab):
+    assert "✓ 3" in lab._views["results"] and 'title="not judged"' in lab._views["results"]
+    lab.controls["weight"].value = 0.0
+    assert "▲" in lab._views["results"] or "▼" in lab._views["results"]
+
+
+def test_metrics_are_those_of_evaluate(lab):
+    lab.controls["weight"].value = 0.1
+    qrels = QRELS[QRELS["query_id"] == "q1"]
+    expected = evaluate(lab.value, qrels, metrics=lab.metrics)["value"].tolist()
+    assert lab._result.scores["this query"].tolist() == expected
+
+
+def test_the_systems_of_the_bump_chart_are_the_stages_own_rankings(lab, hybrid):
+    lab.set(diversify=True, lambda_=0.3)
+    systems = lab._result.systems
+    assert list(systems) == ["keyword", "vector", "fused", "mmr"]
+    alone = hybrid.index.search({"q1": "crane wind"}, top_k=100)
+    found = systems["keyword"].sort_values("rank")["doc_id"].tolist()
+    assert found == alone["doc_id"].tolist()
+
+
+def test_plots_come_and_go_with_their_switches(lab):
+    assert set(lab.pictures) == {"ranks", "contributions"}
+    lab._toggles["trade-off"].value = True
+    assert set(lab.pictures) == {"ranks", "contributions", "trade-off"}
+    lab._toggles["ranks"].value = False
+    assert set(lab.pictures) == {"contributions", "trade-off"} and lab._boxes["ranks"].value == ""
+
+
+def test_moving_lambda_searches_no_store_again(lab, hybrid, monkeypatch):
+    lab.set(diversify=True)
+    calls = []
+    for store in (hybrid.index, hybrid.store):
+        monkeypatch.setattr(type(store), "search", lambda *a, **k: calls.append(1))
+    lab.controls["lambda_"].value = 0.9
+    lab.controls["weight"].value = 0.35
+    assert calls == [] and lab.error is None
+    assert lab.params["lambda_"] == 0.9
+
+
+# --- other shapes -----------------------------------------------------------------------------------------
+
+
+def test_chunks_are_collapsed_for_the_metrics_alone():
+    chunks = DOCS.assign(chunk_id=DOCS["doc_id"] + "#0", start=0, end=DOCS["text"].str.len())
+    panel = explore(make_hybrid(chunks), QUERIES, QRELS)
+    assert "chunk_id" in panel.value
+    qrels = QRELS[QRELS["query_id"] == "q1"]
+    expected = evaluate(best_per_doc(panel.value), qrels, metrics=panel.metrics)["value"].tolist()
+    assert panel._result.scores["this query"].tolist() == expected
+    panel.close()
+
+
+@pytest.mark.parametrize("side", ["keyword", "vector"])
+def test_one_store_is_enough(hybrid, side):
+    one = HybridSearch(hybrid.index) if side == "keyword" else HybridSearch(None, hybrid.store)
+    panel = explore(one, QUERIES, QRELS)
+    assert ("k1" in panel.controls) == (side == "keyword") and "weight" not in panel.controls
+    assert ("lambda_" in panel.controls) == (side == "vector")
+    panel.controls["top_k"].value = 2
+    assert len(panel.value) == 2 and panel.error is None
+    panel.close()
+
+
+def test_three_sources_have_three_weights(hybrid):
+    titles = KeywordIndex(DOCS.assign(text=DOCS["title"]))
+    three = HybridSearch({"keyword": hybrid.index, "title": titles, "vector": hybrid.store})
+    panel = explore(three, QUERIES, QRELS)
+    assert {"weight_keyword", "weight_title", "weight_vector"} <= set(panel.controls)
+    panel.controls["weight_title"].value = 0.4
+    assert panel.params["weights"]["title"] == 0.4 and panel.error is None
+    panel.close()
+
+
+def test_an_empty_store_gives_an_empty_lab():
+    panel = explore(HybridSearch(KeywordIndex()), {"q": "crane"})
+    assert len(panel.value) == 0
+    panel.close()
+
+
+def test_documents_given_beside_the_store_give_the_titles(hybrid):
+    panel = explore(hybrid, QUERIES, docs=DOCS.assign(title="T-" + DOCS["doc_id"]))
+    assert "T-tower" in panel._views["results"]
+    panel.close()
+
+
+# --- code -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        {},
+        {"query": "q2", "top_k": 4, "k1": 0.35, "b": 0.2, "variant": "bm25+", "weight": 0.25},
+        {
+            "fusion": "linear",
+            "normalize": "zscore",
+            "missing": "list_min",
+            "diversify": True,
+            "lambda_": 0.15,
+        },
+        {"text": 'it\'s "mint" \\ tea', "where_topic": "food", "threshold": 0.1, "min_score": 0.05},
+    ],
+)
+def test_the_code_run_in_a_fresh_process_gives_the_value(lab, moves, tmp_path):
+    lab.set(**moves)
+    assert lab.error is None
+    out = tmp_path / "value.pkl"
+    program = lab.code(setup=SETUP) + f"value.to_pickle({str(out)!r})\n"
+    subprocess.run([sys.executable, "-c", program], check=True)
+    pd.testing.assert_frame_equal(pd.read_pickle(out), lab.value)
+
+
+def test_the_code_says_which_name_it_needs(lab):
+    assert lab.code().startswith("# Needs `hybrid`")
+    compile(lab.code(), "code", "exec")
+
+
+# --- snippets ---------------------------------------------------------------------------------------------
+
+
+def test_the_snippet_is_where_most_words_match():
+    text = "filler words here. " * 40 + "the crane meets the wind. " + "more filler. " * 40
+    html = marked(text, {"crane", "wind"}, Tokenizer(), 120)
+    assert "<mark>crane</mark>" in html and "<mark>wind</mark>" in html
+    assert html.startswith("… ") and html.endswith(" …")
+
+
+def test_a_short_text_is_shown_whole():
+    assert marked("A crane.", {"crane"}, Tokenizer()) == "A <mark>crane</mark>."
+    assert snippet("short", []) == (0, 5)
+
+
+def test_a_tokenizer_without_spans_marks_words_too():
+    assert marked("A Crane flies", {"crane"}, lambda t: t.lower().split()) == "A <mark>Crane</mark> flies"
+
+
+def test_snippets_never_lose_a_character_between_their_ends():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        text = " ".join(rng.choice(["crane", "wind", "aa", "b<b", "ç"], 120))
+        html = marked(text, {"crane"}, Tokenizer(), 90)
+        plain = html.replace("<mark>", "").replace("</mark>", "").replace("&lt;", "<").strip("… ")
+        assert plain in text
