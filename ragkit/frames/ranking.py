@@ -76,7 +76,8 @@ def tie_order(groups: np.ndarray, scores: np.ndarray, units: Any) -> np.ndarray:
     scores : ndarray of float, shape (n,)
         Finite scores.
     units : sequence of str, shape (n,), or callable
-        Unit id of each row; a callable maps row numbers to ids and is called for tied rows alone.
+        Unit id of each row; a callable maps row numbers to ids, or to whole numbers that sort as the ids do,
+        and is called for tied rows alone.
 
     Returns
     -------
@@ -94,9 +95,13 @@ def tie_order(groups: np.ndarray, scores: np.ndarray, units: Any) -> np.ndarray:
     places = np.flatnonzero(tied)
     run_of_ties = np.cumsum(np.r_[True, ~same])[places]
     rows = order[places]
-    names = id_array(units(rows) if callable(units) else np.asarray(units, dtype=object)[rows])
-    _, id_rank = np.unique(names.astype(str), return_inverse=True)
-    order[places] = rows[np.lexsort((-id_rank, run_of_ties))]
+    names = units(rows) if callable(units) else np.asarray(units, dtype=object)[rows]
+    if isinstance(names, np.ndarray) and names.dtype.kind == "i":
+        id_rank = names
+    else:
+        _, id_rank = np.unique(id_array(names).astype(str), return_inverse=True)
+    key = run_of_ties * (int(id_rank.max()) + 1) - id_rank  # one number sorts faster than two
+    order[places] = rows[np.argsort(key, kind="stable")]
     return order
 
 
@@ -106,11 +111,18 @@ def _descending(groups: np.ndarray, scores: np.ndarray) -> np.ndarray:
     if (groups[1:] < groups[:-1]).any():
         small = len(groups) and groups.max() < 2**16 and groups.min() >= 0
         order = np.argsort(groups.astype(np.uint16) if small else groups, kind="stable")
-    sizes = np.unique(np.diff(np.flatnonzero(np.r_[True, np.diff(groups[order]) != 0, True])))
-    if len(sizes) != 1:
+    starts = np.flatnonzero(np.r_[True, np.diff(groups[order]) != 0])
+    sizes = np.diff(np.r_[starts, len(order)])
+    widest = int(sizes.max(initial=0))
+    if len(sizes) < 2 or widest * len(sizes) > 3 * len(order):
         return np.lexsort((-scores, groups))
-    inside = np.argsort(-scores[order].reshape(-1, sizes[0]), axis=1, kind="stable")
-    return order.reshape(-1, sizes[0])[np.arange(len(inside))[:, None], inside].ravel()
+    # One sort along the rows of a padded matrix; what stands in the padding sorts to the end.
+    filled = np.arange(widest) < sizes[:, None]
+    table = np.full(filled.shape, np.inf)
+    table[filled] = -scores[order]
+    inside = np.argsort(table, axis=1)
+    inside += starts[:, None]
+    return order[inside[filled]]
 
 
 def _ties(groups: np.ndarray, scores: np.ndarray) -> np.ndarray:

@@ -76,6 +76,17 @@ class Pool:
         out[source.slot] = values
         return out
 
+    def unit_order(self, units: np.ndarray) -> np.ndarray:
+        """Give whole numbers that sort as the ids of these unit numbers do."""
+        asked = np.zeros(len(self.unit_ids), dtype=bool)
+        asked[units] = True
+        numbers = np.flatnonzero(asked)
+        place = np.empty(len(asked), dtype=np.int64)
+        place[numbers[np.argsort(id_array(self.unit_ids.take(numbers)).astype(str))]] = np.arange(
+            len(numbers)
+        )
+        return place[units]
+
 
 def named_runs(runs: Any) -> dict[str, Any]:
     """Name the runs: a dict's keys, or ``run_1, run_2, ...`` for a list."""
@@ -241,48 +252,40 @@ def _place(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Give each (query, unit) a slot; fills in every source's `slot`.
 
-    Blocks of queries share a small dense table from (query, unit) to slot, which is far cheaper than
-    hashing or sorting the pairs.
+    Blocks of queries share a small dense table from (query, unit) to the unit's place in the query, which
+    is far cheaper than hashing or sorting the pairs.
     """
     per_block = max(1, min(_CELLS // n_units, n_queries))
-    table = np.full(per_block * n_units, -1, dtype=np.int64)
+    table = np.full(per_block * n_units, -1, dtype=np.int32)
+    sizes = np.zeros(n_queries, dtype=np.int64)  # units found so far in each query
     ends = [np.concatenate([[0], np.cumsum(source.sizes)]) for source in sources]
-    slots = [np.empty(int(e[-1]), dtype=np.int64) for e in ends]
-    queries = [np.repeat(np.arange(n_queries), source.sizes) for source in sources]
-    out_query, out_unit, n = [], [], 0
+    places = [np.empty(int(e[-1]), dtype=np.int64) for e in ends]
     for low in range(0, n_queries, per_block):
         high = min(low + per_block, n_queries)
-        for number, e in enumerate(ends):
-            a, b = e[low], e[high]
-            key = (queries[number][a:b] - low) * n_units + units[number][a:b]
-            slot = table[key]
-            new = np.flatnonzero(slot < 0)
-            slot[new] = np.arange(n, n + len(new))
-            n += len(new)
-            table[key] = slot
-            slots[number][a:b] = slot
-            out_query.append(queries[number][a:b][new])
-            out_unit.append(units[number][a:b][new])
-        for number, e in enumerate(ends):
-            a, b = e[low], e[high]
-            table[(queries[number][a:b] - low) * n_units + units[number][a:b]] = -1
-    query = np.concatenate(out_query) if out_query else np.empty(0, np.int64)
-    unit = np.concatenate(out_unit) if out_unit else np.empty(0, np.int64)
-    query, unit = _group_slots(sources, slots, query, unit)
-    return query, unit, np.bincount(query, minlength=n_queries)
+        used = []
+        for source, unit, e, place in zip(sources, units, ends, places):
+            rows = slice(e[low], e[high])
+            query = np.repeat(np.arange(high - low), source.sizes[low:high])
+            cells = query * n_units + unit[rows]
+            place[rows] = _places_of(table, cells, query, sizes[low:high])
+            used.append(cells)
+        for cells in used:
+            table[cells] = -1
+    starts = np.cumsum(sizes) - sizes
+    slot_unit = np.empty(int(sizes.sum()), dtype=np.int64)
+    for source, unit, place in zip(sources, units, places):
+        source.slot = place + np.repeat(starts, source.sizes)
+        slot_unit[source.slot] = unit
+    return np.repeat(np.arange(n_queries), sizes), slot_unit, sizes
 
 
-def _group_slots(
-    sources: list[Source], slots: list[np.ndarray], query: np.ndarray, unit: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Renumber the slots so that those of a query stand together."""
-    if (query[1:] < query[:-1]).any():
-        small = query.astype(np.uint16) if query.max() < 1 << 16 else query
-        order = np.argsort(small, kind="stable")
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order))
-        slots = [place[slot] for slot in slots]
-        query, unit = query[order], unit[order]
-    for source, slot in zip(sources, slots):
-        source.slot = slot
-    return query, unit
+def _places_of(table: np.ndarray, cells: np.ndarray, query: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Look up where units stand in their queries; new ones are added at the end, in `table` and `sizes`."""
+    place = table[cells].astype(np.int64)
+    new = np.flatnonzero(place < 0)
+    of = query[new]
+    counts = np.bincount(of, minlength=len(sizes))
+    place[new] = sizes[of] + np.arange(len(new)) - (np.cumsum(counts) - counts)[of]
+    table[cells[new]] = place[new]
+    sizes += counts
+    return place

@@ -123,7 +123,7 @@ def fuse_pool(pool: Pool, plan: Plan, top_k: int | None = None) -> pd.DataFrame:
     columns, highest = _values(pool, plan)
     score, parts = plan.method.combine(pool, columns, weights)
     bound = plan.method.bound(np.where([_asked(s, pool) for s in pool.sources], highest, 0.0))
-    order = tie_order(pool.query, score, lambda slots: id_array(pool.unit_ids.take(pool.units[slots])))
+    order = tie_order(pool.query, score, lambda slots: pool.unit_order(pool.units[slots]))
     _teach(pool, plan)
     frame, rows = write_ledger(pool, score, bound, columns, parts, order, top_k)
     return add_travelling(given, frame, rows)
@@ -167,7 +167,7 @@ def _with_exact(pool: Pool, source: Source, scorer: Any) -> Source:
     score = np.concatenate([source.score, exact])
     rank = np.concatenate([source.rank, np.full(len(slots), np.nan)])
     query = pool.query[slot]
-    order = tie_order(query, score, lambda rows: id_array(pool.unit_ids.take(pool.units[slot[rows]])))
+    order = tie_order(query, score, lambda rows: pool.unit_order(pool.units[slot[rows]]))
     sizes = np.bincount(query, minlength=len(pool.sizes))
     return replace(source, slot=slot[order], score=score[order], rank=rank[order], sizes=sizes)
 
