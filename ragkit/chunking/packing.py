@@ -154,6 +154,7 @@ def pack(
     low: int = 0,
     high: int | None = None,
     least: int = 0,
+    min_size: int = 0,
     soft: int = 1,
     natural: int | None = None,
 ) -> list[Span]:
@@ -171,6 +172,8 @@ def pack(
         The stretch to cut; `high` of None is the end of the text.
     least : int, default=0
         The coarsest kind of boundary with a cut at or beyond this length is taken (a size with a minimum).
+    min_size : int, default=0
+        A last chunk shorter than this takes text from the one before it, or all of it where both fit.
     soft : int, default=1
         An overlap begins at one of the first `soft` kinds, or of those up to the kind of the chunk's end.
     natural : int or None
@@ -200,7 +203,28 @@ def pack(
         if ruler.overlap:
             start = _step_back(back if kind < soft else levels[: kind + 1], ruler, before, end, end)
             start = floor if start < 0 else start
+    if min_size and len(spans) > 1 and ruler.length(*spans[-1]) < min_size:
+        spans[-2:] = _even_out(spans, levels, ruler, min_size)
     return spans
+
+
+def _even_out(spans: list[Span], levels: Sequence[Boundaries], ruler: Ruler, min_size: int) -> list[Span]:
+    """Join the last two chunks where they fit, else move the cut between them back."""
+    (first, cut), (last, end) = spans[-2:]
+    if ruler.fits(first, end):
+        return [(first, end)]
+    low = max(first, spans[-3][1] if len(spans) > 2 else 0)
+    for level in levels:
+        high = min(cut - 1, end - min_size) if isinstance(ruler, CharacterRuler) else cut - 1
+        at = level.last(low, high) if high > low else -1
+        while at >= 0:
+            start = skip_blank(ruler.text, at)
+            if not ruler.fits(start, end):
+                break
+            if start > first and ruler.length(start, end) >= min_size:
+                return [(first, at), (start, end)]
+            at = level.last(low, at - 1) if at - 1 > low else -1
+    return [(first, cut), (last, end)]
 
 
 def _cut_one(
