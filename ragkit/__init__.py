@@ -11,6 +11,23 @@ from typing import Any
 
 from ragkit.bm25 import KeywordIndex
 from ragkit.chunking import chunk
+from ragkit.datasets import (
+    Dataset,
+    drop_self,
+    from_ir_datasets,
+    list_datasets,
+    load_dataset,
+    read_docs,
+    read_qrels,
+    read_queries,
+    read_run,
+    save_dataset,
+    to_dict,
+    to_tuples,
+    write_qrels,
+    write_queries,
+    write_run,
+)
 from ragkit.diversity import (
     lambda_for,
     mmr,
@@ -43,6 +60,7 @@ from ragkit.vectors import VectorStore
 __version__ = "0.1.0"
 
 __all__ = [
+    "Dataset",
     "HybridSearch",
     "KeywordIndex",
     "LSAEmbedder",
@@ -56,15 +74,29 @@ __all__ = [
     "best_per_doc",
     "chunk",
     "compare",
+    "drop_self",
     "evaluate",
+    "from_ir_datasets",
     "fuse",
     "lambda_for",
+    "list_datasets",
+    "load_dataset",
     "metric_table",
     "mmr",
     "mmr_path",
     "per_query",
     "rank_by_score",
+    "read_docs",
+    "read_qrels",
+    "read_queries",
+    "read_run",
+    "save_dataset",
     "show",
+    "to_dict",
+    "to_tuples",
+    "write_qrels",
+    "write_queries",
+    "write_run",
 ]
 
 # Modules that bring matplotlib or ipywidgets with them, and the names that live there.

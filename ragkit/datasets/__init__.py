@@ -1,0 +1,32 @@
+"""Data in and out: teaching corpora, BEIR folders, TREC files, dicts and tuples of other packages."""
+
+from ragkit.datasets.convert import drop_self, from_ir_datasets, to_dict, to_tuples
+from ragkit.datasets.folder import Dataset, Vectors, list_datasets, load_dataset, save_dataset
+from ragkit.datasets.trec import (
+    read_docs,
+    read_qrels,
+    read_queries,
+    read_run,
+    write_qrels,
+    write_queries,
+    write_run,
+)
+
+__all__ = [
+    "Dataset",
+    "Vectors",
+    "drop_self",
+    "from_ir_datasets",
+    "list_datasets",
+    "load_dataset",
+    "read_docs",
+    "read_qrels",
+    "read_queries",
+    "read_run",
+    "save_dataset",
+    "to_dict",
+    "to_tuples",
+    "write_qrels",
+    "write_queries",
+    "write_run",
+]

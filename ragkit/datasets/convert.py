@@ -1,0 +1,185 @@
+"""Data from and for other packages: dicts of BEIR and pytrec_eval, tuples of ir_measures, ir_datasets."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from ragkit.datasets.folder import Dataset
+from ragkit.frames import (
+    as_docs,
+    as_qrels,
+    as_queries,
+    as_run,
+    check_frame,
+    group_codes,
+    ranks_within,
+    with_column,
+)
+
+
+class Qrel(NamedTuple):
+    """One judgement, as in ir_measures."""
+
+    query_id: str
+    doc_id: str
+    relevance: int
+    iteration: str = "0"
+
+
+class ScoredDoc(NamedTuple):
+    """One retrieved document, as in ir_measures."""
+
+    query_id: str
+    doc_id: str
+    score: float
+
+
+def to_dict(frame: Any) -> dict[str, dict[str, Any]]:
+    """Make nested dicts of a run or of judgements, as BEIR, pytrec_eval and ranx take them.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A run (``{query: {document: score}}``) or judgements (``{query: {document: grade}}``; of several
+        subtopics the highest grade).
+
+    Returns
+    -------
+    dict
+        Plain strings and numbers; :func:`ragkit.as_run` and :func:`ragkit.as_qrels` read it back.
+
+    See Also
+    --------
+    to_tuples : For ir_measures.
+
+    Examples
+    --------
+    >>> to_dict(as_qrels({"q": {"a": 2, "b": 0}}))
+    {'q': {'a': 2, 'b': 0}}
+    """
+    out: dict[str, dict[str, Any]] = {}
+    for query, doc, value, *_ in to_tuples(frame):
+        known = out.setdefault(query, {})
+        known[doc] = max(value, known[doc]) if doc in known and isinstance(value, int) else value
+    return out
+
+
+def to_tuples(frame: Any) -> list:
+    """Make a list of tuples of a run or of judgements, as ir_measures takes them.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A run gives ``(query_id, doc_id, score)``; judgements ``(query_id, doc_id, relevance, iteration)``,
+        where the iteration is the subtopic, or "0".
+
+    Returns
+    -------
+    list of named tuple
+        In the order of the frame.
+
+    See Also
+    --------
+    to_dict : For BEIR, pytrec_eval and ranx.
+
+    Examples
+    --------
+    >>> to_tuples(as_run({"q": ["a"]}))
+    [ScoredDoc(query_id='q', doc_id='a', score=1.0)]
+    """
+    judged = isinstance(frame, pd.DataFrame) and "relevance" in frame.columns and "score" not in frame.columns
+    frame = as_qrels(frame) if judged else as_run(frame)
+    query, doc = frame["query_id"].astype(object), frame["doc_id"].astype(object)
+    if not judged:
+        return [ScoredDoc(*row) for row in zip(query, doc, frame["score"].tolist())]
+    topic: Any = ["0"] * len(frame)
+    if "subtopic" in frame.columns:
+        topic = frame["subtopic"].astype(object).fillna("").astype(str)
+    return [Qrel(*row) for row in zip(query, doc, frame["relevance"].tolist(), topic)]
+
+
+def drop_self(run: Any) -> pd.DataFrame:
+    """Take each query's own source out of its ranking: the rows whose document has the query's id.
+
+    Parameters
+    ----------
+    run : run
+        Over documents or chunks.
+
+    Returns
+    -------
+    DataFrame
+        The run without those rows, ranks counted anew.
+
+    See Also
+    --------
+    load_dataset : ``"docstrings"`` takes its queries from documents.
+
+    Examples
+    --------
+    >>> drop_self({"a": {"a": 3.0, "b": 2.0}})[["doc_id", "rank"]].values.tolist()
+    [['b', 1]]
+    """
+    frame = as_run(run)
+    own = frame["query_id"].astype(object).to_numpy() == frame["doc_id"].astype(object).to_numpy()
+    kept = frame[~own].reset_index(drop=True)
+    return with_column(kept, "rank", ranks_within(group_codes(kept["query_id"])[0]), before="score")
+
+
+def from_ir_datasets(dataset: Any) -> Dataset:
+    """Make a data set of one of the package ir_datasets, or of any object with its three iterators.
+
+    Parameters
+    ----------
+    dataset : str or object
+        A name (``"vaswani"``), which needs ``pip install ir_datasets``, or a loaded data set.
+
+    Returns
+    -------
+    Dataset
+        Documents, queries and judgements; None where it has none. The iteration of the judgements becomes
+        ``subtopic`` when a document occurs with several.
+
+    See Also
+    --------
+    load_dataset : BEIR folders.
+    """
+    if isinstance(dataset, str):
+        try:
+            import ir_datasets
+        except ImportError:
+            raise ImportError("from_ir_datasets needs ir_datasets: pip install ir_datasets.") from None
+        dataset = ir_datasets.load(dataset)
+    docs = _records(dataset.docs_iter(), "doc_id") if hasattr(dataset, "docs_iter") else as_docs([])
+    queries = _records(dataset.queries_iter(), "query_id") if hasattr(dataset, "queries_iter") else None
+    qrels = (
+        pd.DataFrame([q._asdict() for q in dataset.qrels_iter()]) if hasattr(dataset, "qrels_iter") else None
+    )
+    if qrels is not None:
+        qrels = _with_subtopics(check_frame(qrels, ["query_id", "doc_id", "relevance"], "qrels_iter"))
+    return Dataset(as_docs(docs), None if queries is None else as_queries(queries), qrels)
+
+
+def _records(items: Any, id_name: str) -> pd.DataFrame:
+    """Make rows of named tuples; one without ``text`` gets its own joined text."""
+    rows = []
+    for item in items:
+        row = dict(item._asdict())
+        if "text" not in row:
+            own = getattr(item, "default_text", None)
+            parts = [v for name, v in row.items() if name != id_name and isinstance(v, str)]
+            row["text"] = own() if callable(own) else " ".join(parts)
+        rows.append(row)
+    return pd.DataFrame(rows, columns=None if rows else [id_name, "text"])
+
+
+def _with_subtopics(qrels: pd.DataFrame) -> pd.DataFrame:
+    pair = ["query_id", "doc_id"]
+    names = [*pair, "relevance"]
+    if "subtopic_id" in qrels.columns:
+        qrels = qrels.rename(columns={"subtopic_id": "subtopic"})
+    elif "iteration" in qrels.columns and qrels.duplicated(pair).any():
+        qrels = qrels.rename(columns={"iteration": "subtopic"})
+    return as_qrels(qrels[names + (["subtopic"] if "subtopic" in qrels.columns else [])])

@@ -1,0 +1,164 @@
+"""Lines of text files: UTF-8 with or without a byte-order mark, gzip or not, any line ends, no blank lines.
+
+An error names the file and the line.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import pandas as pd
+
+Readable = Path | zipfile.Path
+_GZIP = b"\x1f\x8b"
+# An archive member that unpacks to far more than it holds is a trap, not a data set.
+_LARGEST = 16 << 30
+_RATIO = 1000
+
+
+def as_path(path: Any) -> Readable:
+    """Make a path of a string or a path; a zip archive is entered, and nothing of it is unpacked to disk."""
+    if isinstance(path, zipfile.Path):
+        return path
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path must be a str or a path; got {type(path).__name__}.")
+    found = Path(path).expanduser()
+    if found.is_file() and zipfile.is_zipfile(found) and found.suffix != ".npz":
+        return zipfile.Path(found)
+    return found
+
+
+def need_file(path: Any) -> Readable:
+    """Make a path of what must be a file that is there."""
+    found = as_path(path)
+    if not found.is_file():
+        raise FileNotFoundError(f"there is no file {str(path)!r}.")
+    return found
+
+
+def suffix(path: Readable) -> str:
+    """Say the kind of file by its ending, without ``.gz``: ``".jsonl"``."""
+    name = path.name.lower().removesuffix(".gz")
+    return os.path.splitext(name)[1]
+
+
+def open_bytes(path: Readable) -> IO[bytes]:
+    """Open a file for reading, through gzip where its first bytes say so."""
+    if isinstance(path, zipfile.Path):
+        _check_member(path)
+    raw = io.BufferedReader(path.open("rb"))  # type: ignore[type-var, arg-type]
+    return gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == _GZIP else raw  # type: ignore[return-value]
+
+
+def _check_member(path: zipfile.Path) -> None:
+    info = path.root.getinfo(path.at)
+    if info.file_size > _LARGEST or info.file_size > _RATIO * max(info.compress_size, 1 << 20):
+        raise ValueError(
+            f"{path} would unpack to {info.file_size:,} bytes; unzip it yourself if you trust it."
+        )
+
+
+def lines(path: Readable, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
+    """Give the number and the text of each line that is not blank."""
+    with open_bytes(path) as file:
+        try:
+            for number, raw in enumerate(file, 1):
+                try:
+                    text = raw.decode(encoding)
+                except UnicodeDecodeError as error:
+                    raise ValueError(
+                        f"{path.name}, line {number} is not {encoding}: {error.reason} at byte "
+                        f"{error.start}; give encoding=, for example encoding='latin-1'."
+                    ) from None
+                if number == 1:
+                    text = text.removeprefix("\ufeff")
+                text = text.rstrip("\r\n")
+                if text.strip():
+                    yield number, text
+        except (EOFError, gzip.BadGzipFile) as error:
+            raise ValueError(f"{path.name} is a damaged gzip file: {error}.") from None
+
+
+def json_lines(path: Readable, encoding: str = "utf-8") -> Iterator[tuple[int, dict[str, Any]]]:
+    """Give the number and the object of each line of a JSONL file."""
+    for number, text in lines(path, encoding):
+        try:
+            item = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{path.name}, line {number} is not JSON: {error}.") from None
+        if not isinstance(item, dict):
+            raise ValueError(f"{path.name}, line {number} must be a JSON object; got {type(item).__name__}.")
+        yield number, item
+
+
+def table(path: Readable, encoding: str = "utf-8") -> pd.DataFrame:
+    """Read a JSONL, CSV, TSV or parquet file as a frame of strings (JSON and parquet keep their types)."""
+    kind = suffix(path)
+    if kind in (".jsonl", ".json", ".ndjson"):
+        return pd.DataFrame([item for _, item in json_lines(path, encoding)])
+    if kind == ".parquet":
+        return _parquet(path)
+    if kind == ".csv":
+        return _csv(path, encoding)
+    rows = [text.split("\t") for _, text in lines(path, encoding)]
+    if not rows:
+        return pd.DataFrame()
+    return pd.DataFrame([dict(zip(rows[0], row)) for row in rows[1:]], columns=rows[0])
+
+
+def _csv(path: Readable, encoding: str) -> pd.DataFrame:
+    with open_bytes(path) as file:
+        text = file.read().decode("utf-8-sig" if encoding == "utf-8" else encoding)
+    # Through the standard library: pandas would turn the ids "NA" and "001" into NaN and 1.
+    rows = [row for row in csv.reader(io.StringIO(text, newline="")) if any(row)]
+    if not rows:
+        return pd.DataFrame()
+    for number, row in enumerate(rows[1:], 2):
+        if len(row) != len(rows[0]):
+            raise ValueError(
+                f"{path.name}, row {number} has {len(row)} fields; the header has {len(rows[0])}."
+            )
+    return pd.DataFrame(rows[1:], columns=rows[0])
+
+
+def _parquet(path: Readable) -> pd.DataFrame:
+    with open_bytes(path) as file:
+        data = io.BytesIO(file.read())
+    try:
+        return pd.read_parquet(data)
+    except ImportError:
+        raise ImportError(f"{path.name} needs pyarrow to be read: pip install pyarrow.") from None
+
+
+def write_atomic(path: Any, chunks: Iterable[str]) -> None:
+    """Write text under a temporary name, then rename: a reader never sees half a file."""
+    target = Path(path).expanduser()
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as raw:
+            packed = target.name.endswith(".gz")
+            stream: Any = gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) if packed else raw
+            for chunk in chunks:
+                stream.write(chunk.encode("utf-8"))
+            if packed:
+                stream.close()
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,356 @@
+"""Whole data sets: BEIR folders and zips, the corpora that come with the package, and saving one."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ragkit.datasets.files import Readable, as_path, lines, open_bytes, write_atomic
+from ragkit.datasets.trec import read_docs, read_qrels, read_queries, write_qrels, write_queries
+from ragkit.frames import as_docs, as_qrels, as_queries, check_choice, check_frame, some, warn
+
+_ENDINGS = (".jsonl", ".jsonl.gz", ".json", ".ndjson", ".tsv", ".tsv.gz", ".csv", ".csv.gz", ".parquet")
+
+
+class Vectors(NamedTuple):
+    """Ready vectors of a data set: one row per row of its documents and of its queries."""
+
+    docs: np.ndarray
+    queries: np.ndarray | None
+
+
+class Dataset(NamedTuple):
+    """Documents with queries and judgements; what a data set lacks is None."""
+
+    docs: pd.DataFrame
+    queries: pd.DataFrame | None = None
+    qrels: pd.DataFrame | None = None
+    spans: pd.DataFrame | None = None
+    vectors: Vectors | None = None
+
+    def __repr__(self) -> str:
+        parts = []
+        for name, part in zip(self._fields, self):
+            if isinstance(part, pd.DataFrame):
+                parts.append(f"{name}: {len(part):,} rows of {', '.join(map(str, part.columns))}")
+            elif part is not None:
+                parts.append(f"{name}: {part.docs.shape[1]} dimensions")
+        return "Dataset(" + "; ".join(parts) + ")"
+
+
+def load_dataset(
+    name: Any, *, split: str | None = None, join_title: bool = False, encoding: str = "utf-8"
+) -> Dataset:
+    """Load a teaching corpus by its name, or a BEIR folder or zip by its path.
+
+    A folder holds ``corpus.jsonl`` and, where there are any, ``queries.jsonl``, ``qrels/<split>.tsv`` (or
+    ``qrels.tsv``), ``spans.tsv`` (query-id, corpus-id, start, end) and ``vectors.npz`` (doc_ids, docs,
+    query_ids, queries). Files may be gzipped, or CSV, TSV or parquet instead of JSONL.
+
+    Parameters
+    ----------
+    name : str or path
+        A name that :func:`list_datasets` gives, or a path.
+    split : str, optional
+        Which judgements; None is ``"test"``, or the only split there is. Queries without a judgement in
+        the split are left out; without judgements all queries are there.
+    join_title : bool, default=False
+        Put the title before the text, separated by a blank, as BEIR does. Spans are moved along.
+    encoding : str, default="utf-8"
+        A byte-order mark is skipped; bytes that do not fit raise, naming the line.
+
+    Returns
+    -------
+    Dataset
+        A named tuple ``docs, queries, qrels, spans, vectors``; None where absent. ``vectors`` is a pair of
+        arrays with one row per row of docs and queries.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or split, or a line that cannot be read.
+    FileNotFoundError
+        If the folder or its corpus is not there.
+
+    Warns
+    -----
+    RetrievalWarning
+        If a document judged relevant is not in the corpus, or a judged query has no text.
+
+    See Also
+    --------
+    save_dataset : The other way.
+    list_datasets : The names.
+    drop_self : For ``"docstrings"``, whose queries are taken from documents.
+
+    Notes
+    -----
+    ``"docstrings"`` is built when it is first asked for, from the docstrings of the numpy, scipy, pandas,
+    scikit-learn and matplotlib that are installed, and kept in the user's cache folder by their versions. A
+    query is the summary line of an object and has the object's name as its id; relevant are the objects
+    that its "See Also" section names. The object itself is not judged: take it out of the ranking with
+    :func:`drop_self` before evaluating.
+
+    Examples
+    --------
+    >>> data = load_dataset("toy")
+    >>> len(data.docs), list(data.qrels.columns)
+    (12, ['query_id', 'doc_id', 'relevance', 'subtopic'])
+    """
+    folder = _find(name)
+    corpus = _file(folder, "corpus")
+    if corpus is None:
+        raise FileNotFoundError(f"{folder} holds no corpus.jsonl; found {some(sorted(_names(folder)), 10)}.")
+    docs = read_docs(corpus, encoding=encoding)
+    queries_file, qrels_file = _file(folder, "queries"), _qrels_file(folder, split)
+    queries = None if queries_file is None else read_queries(queries_file, encoding=encoding)
+    qrels = None if qrels_file is None else read_qrels(qrels_file, encoding=encoding)
+    spans_file = folder / "spans.tsv"
+    spans = _read_spans(spans_file, encoding) if spans_file.is_file() else None
+    if qrels is not None:
+        _warn_of_dangling(docs, queries, qrels)
+        if queries is not None:
+            queries = queries[queries["query_id"].isin(qrels["query_id"])].reset_index(drop=True)
+    vectors = _read_vectors(folder / "vectors.npz", docs, queries)
+    if join_title and "title" in docs.columns:
+        docs, spans = _with_titles(docs, spans)
+    return Dataset(docs, queries, qrels, spans, vectors)
+
+
+def list_datasets() -> pd.DataFrame:
+    """List the data sets that :func:`load_dataset` knows by name.
+
+    Returns
+    -------
+    DataFrame
+        ``name, about``, one row per data set.
+
+    Examples
+    --------
+    >>> "docstrings" in set(list_datasets()["name"])
+    True
+    """
+    rows = [(name, _about(folder)) for name, folder in sorted(_corpora().items())]
+    rows.append(("docstrings", "Docstrings of the installed scientific packages, judged by See Also."))
+    return pd.DataFrame(rows, columns=["name", "about"])
+
+
+def _about(folder: Path) -> str:
+    """Give the first sentence of a corpus's card."""
+    card = folder / "README.md"
+    if not card.is_file():
+        return ""
+    prose = [line for line in card.read_text(encoding="utf-8").splitlines() if line and line[0] not in "#|-"]
+    return re.split(r"(?<=[.:]) ", prose[0] if prose else "")[0].rstrip()
+
+
+def _corpora() -> dict[str, Path]:
+    """Find the corpora inside the package (a wheel) or beside it (the repository)."""
+    package = Path(__file__).resolve().parent.parent
+    for home in (package / "_corpora", package.parent / "datasets"):
+        if home.is_dir():
+            return {f.name: f for f in home.iterdir() if (f / "corpus.jsonl").is_file()}
+    return {}
+
+
+def _find(name: Any) -> Readable:
+    """Turn a name or a path into the folder that holds ``corpus.*``."""
+    known = _corpora()
+    if isinstance(name, str) and name in known:
+        return known[name]
+    if name == "docstrings":
+        from ragkit.datasets.docstrings import docstrings_folder
+
+        return docstrings_folder()
+    path = as_path(name)
+    if isinstance(path, zipfile.Path):
+        return _inside(path, str(name))
+    if path.is_dir():
+        return path
+    names = sorted([*known, "docstrings"])
+    if isinstance(name, str) and not re.search(r"[\\/.]", name):
+        near = difflib.get_close_matches(name, names, n=1)
+        guess = f" Did you mean {near[0]!r}?" if near else ""
+        raise ValueError(
+            f"unknown data set {name!r}; choose one of {names}, or give the path of a folder.{guess}"
+        )
+    raise FileNotFoundError(f"there is no folder or zip {str(name)!r}; the known data sets are {names}.")
+
+
+def _inside(archive: zipfile.Path, name: str) -> zipfile.Path:
+    """Find the folder with the corpus in a zip; nothing is unpacked, so nothing can be written outside."""
+    unsafe = [
+        m for m in archive.root.namelist() if m.startswith(("/", "\\")) or ".." in re.split(r"[\\/]", m)
+    ]
+    if unsafe:
+        raise ValueError(
+            f"{name} holds names that leave its folder: {some(unsafe)}; it is not to be trusted."
+        )
+    for folder in (archive, *sorted((f for f in archive.iterdir() if f.is_dir()), key=str)):
+        if _file(folder, "corpus") is not None:
+            return folder
+    raise FileNotFoundError(f"{name} holds no corpus.jsonl; found {some(sorted(_names(archive)), 10)}.")
+
+
+def _names(folder: Readable) -> list[str]:
+    return [f.name for f in folder.iterdir()]
+
+
+def _file(folder: Readable, stem: str) -> Readable | None:
+    return next((folder / (stem + e) for e in _ENDINGS if (folder / (stem + e)).is_file()), None)
+
+
+def _qrels_file(folder: Readable, split: str | None) -> Readable | None:
+    """Find the judgements of a split, in ``qrels/`` or beside the corpus."""
+    found: dict[str, Readable] = {}
+    inside = folder / "qrels"
+    files: list[Any] = sorted(inside.iterdir(), key=lambda f: f.name) if inside.is_dir() else []
+    for file in files:
+        stem = re.sub(r"\.(tsv|txt|csv|jsonl|qrels)(\.gz)?$", "", file.name)
+        if file.is_file() and not file.name.startswith("."):
+            found[stem] = file
+    alone = next(
+        (folder / n for n in ("qrels.tsv", "qrels.tsv.gz", "qrels.txt") if (folder / n).is_file()), None
+    )
+    if alone is not None:
+        found.setdefault("test", alone)
+    if split is not None:
+        return found[check_choice("split", split, sorted(found))]
+    if "test" in found or len(found) < 2:
+        return found.get("test") or next(iter(found.values()), None)
+    raise ValueError(f"the data set has the splits {sorted(found)}; choose one with split=.")
+
+
+def _warn_of_dangling(docs: pd.DataFrame, queries: pd.DataFrame | None, qrels: pd.DataFrame) -> None:
+    ghosts = qrels.loc[(qrels["relevance"] > 0) & ~qrels["doc_id"].isin(docs["doc_id"]), "doc_id"].unique()
+    if len(ghosts):
+        warn(
+            f"the judgements name {len(ghosts)} relevant documents that the corpus lacks ({some(ghosts)}); "
+            "no search can find them, so recall cannot reach 1. Drop those judgements, or mend the corpus."
+        )
+    if queries is not None:
+        silent = qrels.loc[~qrels["query_id"].isin(queries["query_id"]), "query_id"].unique()
+        if len(silent):
+            warn(
+                f"the judgements name {len(silent)} queries that have no text ({some(silent)}); they would "
+                "count as 0. Drop those judgements, or add the queries."
+            )
+
+
+def _read_spans(path: Readable, encoding: str) -> pd.DataFrame:
+    names = ["query_id", "doc_id", "start", "end"]
+    rows = [(number, text.split("\t")) for number, text in lines(path, encoding)]
+    if rows and not rows[0][1][-1].strip().isdigit():
+        rows = rows[1:]
+    for number, row in rows:
+        if len(row) != 4 or not (row[2].strip().isdigit() and row[3].strip().isdigit()):
+            raise ValueError(
+                f"{path.name}, line {number} must hold query, document, start and end, separated by tabs."
+            )
+    table = {name: [row[n].strip() for _, row in rows] for n, name in enumerate(names)}
+    frame = pd.DataFrame(table, columns=names)
+    ids = {name: frame[name].astype("str") for name in names[:2]}
+    return frame.assign(**ids, start=frame["start"].astype(np.int64), end=frame["end"].astype(np.int64))
+
+
+def _read_vectors(path: Readable, docs: pd.DataFrame, queries: pd.DataFrame | None) -> Vectors | None:
+    if not path.is_file():
+        return None
+    with open_bytes(path) as file, np.load(_seekable(file), allow_pickle=False) as arrays:
+        missing = {"doc_ids", "docs"} - set(arrays.files)
+        if missing:
+            raise ValueError(f"{path.name} lacks {sorted(missing)}; it holds {arrays.files}.")
+        rows = _by_id(arrays["doc_ids"], arrays["docs"], docs["doc_id"], path.name)
+        if queries is None or "queries" not in arrays.files:
+            return Vectors(rows, None)
+        return Vectors(rows, _by_id(arrays["query_ids"], arrays["queries"], queries["query_id"], path.name))
+
+
+def _seekable(file: Any) -> Any:
+    import io
+
+    return io.BytesIO(file.read())
+
+
+def _by_id(ids: np.ndarray, vectors: np.ndarray, wanted: pd.Series, what: str) -> np.ndarray:
+    at = pd.Index(ids.astype(str).astype(object)).get_indexer(wanted.astype(object))
+    if (at < 0).any():
+        raise ValueError(f"{what} has no vector for {some(wanted[at < 0])}.")
+    return vectors[at].astype(np.float32)
+
+
+def _with_titles(docs: pd.DataFrame, spans: pd.DataFrame | None) -> tuple[pd.DataFrame, pd.DataFrame | None]:
+    title = docs["title"].astype(object)
+    head = title.where(title == "", title + " ")
+    joined = docs.assign(text=pd.Series((head + docs["text"].astype(object)).to_numpy(), dtype="str"))
+    if spans is None:
+        return joined, None
+    moved = spans["doc_id"].astype(object).map(dict(zip(docs["doc_id"], head.map(len)))).fillna(0)
+    shift = moved.to_numpy(dtype=np.int64)
+    return joined, spans.assign(start=spans["start"] + shift, end=spans["end"] + shift)
+
+
+def save_dataset(data: Dataset, folder: Any, *, split: str = "test") -> None:
+    """Write a data set as a BEIR folder, with what :func:`load_dataset` reads.
+
+    Parameters
+    ----------
+    data : Dataset, or tuple (docs, queries, qrels, spans, vectors)
+        None where there is nothing.
+    folder : str or path
+        Made if it is not there; each file is written under another name first, then renamed.
+    split : str, default="test"
+        Name of the judgements' file.
+
+    See Also
+    --------
+    load_dataset : The other way.
+    """
+    parts = Dataset(*data)
+    if not re.fullmatch(r"[\w.-]+", split) or split.startswith("."):
+        raise ValueError(f"split must be a plain file name; got {split!r}.")
+    home = Path(folder).expanduser()
+    home.mkdir(parents=True, exist_ok=True)
+    write_atomic(home / "corpus.jsonl", json_rows(as_docs(parts.docs), "doc_id"))
+    if parts.queries is not None:
+        write_queries(as_queries(parts.queries), home / "queries.jsonl")
+    if parts.qrels is not None:
+        (home / "qrels").mkdir(exist_ok=True)
+        write_qrels(as_qrels(parts.qrels), home / "qrels" / f"{split}.tsv")
+    if parts.spans is not None:
+        names = ["query_id", "doc_id", "start", "end"]
+        rows = check_frame(parts.spans, names, "spans")[names].itertuples(index=False)
+        head = ["query-id\tcorpus-id\tstart\tend\n"]
+        write_atomic(home / "spans.tsv", [*head, *(f"{q}\t{d}\t{s}\t{e}\n" for q, d, s, e in rows)])
+    if parts.vectors is not None:
+        _write_vectors(home / "vectors.npz", parts)
+
+
+def _write_vectors(path: Path, parts: Dataset) -> None:
+    vectors = Vectors(*parts.vectors)  # type: ignore[misc]
+    arrays = {"doc_ids": np.array(list(as_docs(parts.docs)["doc_id"]), dtype=str), "docs": vectors.docs}
+    if vectors.queries is not None and parts.queries is not None:
+        arrays["query_ids"] = np.array(list(as_queries(parts.queries)["query_id"]), dtype=str)
+        arrays["queries"] = vectors.queries
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.npz")
+    np.savez_compressed(temporary, allow_pickle=False, **arrays)  # type: ignore[arg-type]
+    os.replace(temporary, path)
+
+
+def json_rows(frame: pd.DataFrame, id_name: str) -> Iterator[str]:
+    """Give one line of JSON per row, with the id under BEIR's name ``_id``; missing cells are left out."""
+    for row in frame.to_dict("records"):
+        item = {"_id": str(row.pop(id_name))}
+        for name, value in row.items():
+            if not (pd.api.types.is_scalar(value) and pd.isna(value)):
+                item[str(name)] = value.item() if isinstance(value, np.generic) else value
+        yield json.dumps(item, ensure_ascii=False) + "\n"
