@@ -29,6 +29,7 @@ from ragkit.datasets import (
     write_run,
 )
 from ragkit.diversity import (
+    diversify,
     lambda_for,
     mmr,
     mmr_path,
@@ -74,6 +75,7 @@ __all__ = [
     "best_per_doc",
     "chunk",
     "compare",
+    "diversify",
     "drop_self",
     "evaluate",
     "from_ir_datasets",

@@ -1,6 +1,16 @@
 """Diversity: rerank a run so that its head is relevant and does not repeat itself."""
 
+from ragkit.diversity.diversify import diversify
 from ragkit.diversity.mmr import mmr, mmr_of_query, mmr_order
 from ragkit.diversity.path import lambda_for, mmr_intervals, mmr_path, mmr_sweep
 
-__all__ = ["lambda_for", "mmr", "mmr_intervals", "mmr_of_query", "mmr_order", "mmr_path", "mmr_sweep"]
+__all__ = [
+    "diversify",
+    "lambda_for",
+    "mmr",
+    "mmr_intervals",
+    "mmr_of_query",
+    "mmr_order",
+    "mmr_path",
+    "mmr_sweep",
+]

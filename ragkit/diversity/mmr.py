@@ -137,14 +137,15 @@ def _pick_all(pool: Pool, lambda_: float, top_k: int | None) -> pd.DataFrame:
         similarity.append(max_sim)
         nearest.append(np.where(near < 0, -1, first + near))
     ledger = {
-        "mmr_relevance": _join(relevance),
-        "max_similarity": _join(similarity),
-        "nearest_selected": unit_names(pool, _join(nearest, np.int64)),
+        "mmr_relevance": join(relevance),
+        "max_similarity": join(similarity),
+        "nearest_selected": unit_names(pool, join(nearest, np.int64)),
     }
-    return picked_frame(pool, _join(rows, np.int64), _join(scores), ledger)
+    return picked_frame(pool, join(rows, np.int64), join(scores), ledger)
 
 
-def _join(parts: list[np.ndarray], dtype: Any = np.float64) -> np.ndarray:
+def join(parts: list[np.ndarray], dtype: Any = np.float64) -> np.ndarray:
+    """Concatenate the queries' arrays; no query gives an empty one."""
     return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
 
 
@@ -227,11 +228,12 @@ def mmr_of_query(
 
 def _inverse_lengths(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Give 1 / length of each vector (0 for a zero vector), and the vectors, scaled if squares overflow."""
-    squares: np.ndarray = np.einsum("ij,ij->i", V, V, dtype=None if V.dtype == np.float64 else np.float64)
+    squares = np.einsum("ij,ij->i", V, V, dtype=None if V.dtype == np.float64 else np.float64)
     if len(V) and not 1e-60 < squares.min() <= squares.max() < 1e60:
         V = normalize_rows(V.astype(np.float64))
-        return V.any(axis=1).astype(np.float64), V
-    return 1.0 / np.sqrt(squares), V
+        return np.asarray(V.any(axis=1), dtype=np.float64), V
+    inverse: np.ndarray = 1.0 / np.sqrt(squares)
+    return inverse, V
 
 
 def _order(
@@ -246,7 +248,7 @@ def _order(
     slack = tolerance * max(1.0, float(np.abs(rel).max()))
     pick = _pick_from_few if n <= _FEW else _pick_from_many
     picks, P = pick(rel, V, inverse, lambda_, k, slack)
-    similarity, place = _nearest_before(P)
+    similarity, place = nearest_before(P)
     return (
         picks,
         lambda_ * rel[picks] - (1 - lambda_) * similarity,
@@ -309,7 +311,8 @@ def _pick_from_few(
     i = int(np.argmax(rel >= rel.max() - slack))  # the most relevant, at lambda 0 too
     exact.pick(i)
     for _ in range(1, k):
-        step = X @ (X[i] * weight)
+        with np.errstate(invalid="ignore"):  # BLAS may raise the flag for lanes that it loads and never uses
+            step = X @ (X[i] * weight)
         step += rough
         np.minimum(score, step, out=score)
         score[i] = -np.inf  # never again; an infinite similarity would be 0 * inf at lambda 1
@@ -363,7 +366,7 @@ def _highest_cosine(V: np.ndarray, inverse: np.ndarray, rows: np.ndarray, P: np.
     return out * inverse[rows]
 
 
-def _nearest_before(P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def nearest_before(P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Give each row's highest cosine with an earlier row, and which one that is; 0 and -1 for the first."""
     k = len(P)
     similarity, place = np.zeros(k), np.full(k, -1, dtype=np.int64)
@@ -373,7 +376,7 @@ def _nearest_before(P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         S[np.arange(first, last)[:, None] <= np.arange(last)] = -np.inf
         similarity[first:last] = best = S.max(axis=1)
         place[first:last] = np.argmax(best[:, None] - 1e-12 <= S, axis=1)
-    similarity[0], place[0] = 0.0, -1
+    similarity[:1], place[:1] = 0.0, -1
     return np.clip(similarity, -1.0, 1.0), place
 
 
