@@ -264,7 +264,8 @@ def section(title: str, controls: Sequence[Any]) -> Any:
         control.style.description_width = width
     head = W.HTML(f'<div class="rk-panel"><div class="rk-title">{escape(title)}</div></div>')
     return W.VBox(
-        [head, *controls], layout=W.Layout(flex="1 1 300px", min_width="270px", margin="0 12px 4px 0")
+        [head, *controls],
+        layout=W.Layout(flex="1 1 280px", min_width="min(270px, 100%)", margin="0 12px 4px 0"),
     )
 
 

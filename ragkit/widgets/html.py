@@ -14,9 +14,9 @@ from ragkit.plot.style import COLOURS
 CSS = """<style>
 .rk-panel{font-size:13px;line-height:1.4;color:var(--jp-ui-font-color1,inherit)}
 .rk-table{border-collapse:collapse;font-variant-numeric:tabular-nums;width:100%}
-.rk-table th,.rk-table td{padding:3px 8px;text-align:left;vertical-align:top;border:0;background:transparent}
+.rk-table th,.rk-table td{padding:3px 6px;text-align:left;vertical-align:top;border:0;background:transparent}
 .rk-table thead th{border-bottom:1px solid currentColor;font-weight:600;vertical-align:bottom;line-height:1.2}
-.rk-table .doc{min-width:15em;width:100%;overflow-wrap:anywhere}
+.rk-table .doc{min-width:12em;width:100%;overflow-wrap:anywhere}
 .rk-table tbody tr:nth-child(even){background:rgba(127,127,127,.09)}
 .rk-table .num{text-align:right;white-space:nowrap}
 .rk-table .id{opacity:.75;font-size:12px}

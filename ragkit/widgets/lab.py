@@ -262,11 +262,16 @@ class Lab(Panel):
         style.value = html.CSS
         shows = W.HBox(list(self._toggles.values()), layout=W.Layout(flex_flow="row wrap"))
         results = self._box(
-            "results", flex="2 1 560px", width="auto", min_width="300px", min_height="240px", overflow="auto"
+            "results",
+            flex="2 1 560px",
+            width="auto",
+            min_width="min(560px, 100%)",
+            min_height="240px",
+            overflow="auto",
         )
         aside = W.VBox(
             [shows, *pictures, self._box("scores", width="auto")],
-            layout=W.Layout(flex="1 1 440px", width="auto", min_width="300px"),
+            layout=W.Layout(flex="1 1 440px", width="auto", min_width="min(420px, 100%)"),
         )
         return [
             style,
