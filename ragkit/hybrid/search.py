@@ -17,6 +17,7 @@ from ragkit.fusion.align import Pool, align, check_names
 from ragkit.fusion.fuse import fuse_pool
 from ragkit.fusion.options import Plan, make_plan
 from ragkit.hybrid.cache import StageCache, fingerprint
+from ragkit.hybrid.updates import add_to_all, remove_from_all
 from ragkit.similarity import as_matrix, gather_vectors
 from ragkit.vectors import VectorStore
 
@@ -147,6 +148,85 @@ class HybridSearch:
         """Forget what was remembered; only needed when a retriever given as a callable has changed."""
         for cache in (self._runs, self._pools, self._fused):
             cache.clear()
+
+    # ---------------------------------------------------------------- updates
+
+    def add(self, docs: Any, *, vectors: Any = None, replace_docs: bool = False) -> list[str]:
+        """Add documents to every store, or to none if one of them refuses.
+
+        Parameters
+        ----------
+        docs : documents
+            Whatever :func:`ragkit.as_docs` takes; one whose id is there replaces the old one.
+        vectors : array_like or dict, optional
+            Their vectors, for the vector side; None to embed the texts.
+        replace_docs : bool, default=False
+            Whether all chunks of these documents go first.
+
+        Returns
+        -------
+        list of str
+            The unit ids added.
+
+        Raises
+        ------
+        ValueError
+            What the store that refused has to say; nothing is changed then.
+
+        Examples
+        --------
+        >>> import ragkit as rk
+        >>> hybrid = HybridSearch(rk.KeywordIndex(), rk.VectorStore())
+        >>> hybrid.add({"a": "red fox", "b": "blue whale"})
+        ['a', 'b']
+        >>> hybrid.search("whale")["doc_id"].tolist()[0]
+        'b'
+        """
+        return add_to_all(self._stores(), docs, vectors, replace_docs)
+
+    def remove(self, ids: Any = None, *, doc_ids: Any = None, where: Any = None) -> list[str]:
+        """Remove documents from every store; ids that are not there are passed over.
+
+        Parameters
+        ----------
+        ids : str or sequence of str, optional
+            Unit ids.
+        doc_ids : str or sequence of str, optional
+            Documents, of which all chunks go.
+        where : dict, callable or Series, optional
+            As in :meth:`search`.
+
+        Returns
+        -------
+        list of str
+            The unit ids that were in one of the stores.
+        """
+        return remove_from_all(self._stores(), ids, doc_ids, where)
+
+    def clear(self) -> None:
+        """Remove every document from every store."""
+        for store in self._stores():
+            store.clear()
+        self.clear_cache()
+
+    def stats(self) -> pd.DataFrame:
+        """Count what each source holds.
+
+        Returns
+        -------
+        DataFrame
+            ``source, kind, units, version``: one row per source; units are missing for callables.
+        """
+        rows = [
+            {
+                "source": name,
+                "kind": type(source).__name__,
+                "units": len(source) if hasattr(source, "__len__") else pd.NA,
+                "version": getattr(source, "version", pd.NA),
+            }
+            for name, source in self._sources.items()
+        ]
+        return pd.DataFrame(rows).astype({"units": "Int64", "version": "Int64"})
 
     # ---------------------------------------------------------------- search
 
@@ -406,31 +486,22 @@ def _search_words(index: KeywordIndex, ask: Ask, knobs: Knobs) -> Found:
 def _search_vectors(store: VectorStore, ask: Ask, knobs: Knobs) -> Found:
     usable: np.ndarray
     if ask.vectors is not None:
-        usable = ask.vectors.any(axis=1)
+        usable = np.asarray(ask.vectors.any(axis=1))
         asked, vectors = ask.frame[usable].reset_index(drop=True), ask.vectors[usable]
     else:
-        usable = _written(ask.frame) if _can_embed(store) else np.zeros(len(ask.frame), dtype=bool)
+        usable = _written(ask.frame) if store.can_embed else np.zeros(len(ask.frame), dtype=bool)
         asked, vectors = ask.frame[usable].reset_index(drop=True), None
     if not len(asked):
         return Found(empty_run(), ~usable)
     run = store.search(asked, vectors=vectors, top_k=knobs.pool, min_score=knobs.min_score, where=knobs.where)
     if knobs.min_score is None:  # no row at all: the text means nothing to the embedder
-        usable = np.logical_and(usable, ask.frame["query_id"].isin(run["query_id"]))
+        usable = usable & ask.frame["query_id"].isin(run["query_id"]).to_numpy(dtype=bool)
     return Found(run, ~usable)
 
 
 def _written(frame: pd.DataFrame) -> np.ndarray:
     """Say which queries have a text."""
     return frame["text"].str.strip().ne("").to_numpy(dtype=bool)
-
-
-def _can_embed(store: VectorStore) -> bool:
-    """Say whether a store can embed a text; one that was given its vectors may have no embedder for them."""
-    try:
-        store.search(as_queries({}), top_k=0)
-    except ValueError:
-        return False
-    return True
 
 
 def _scorer(source: Any, minimum: float, ask: Ask, knobs: Knobs) -> Any:

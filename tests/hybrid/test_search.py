@@ -50,11 +50,7 @@ def calls(hybrid, monkeypatch):
     for name in ("align", "fuse_pool", "mmr"):
         monkeypatch.setattr(hybrid_search, name, counted(name, getattr(hybrid_search, name)))
     monkeypatch.setattr(hybrid.index, "search", counted("keyword", hybrid.index.search))
-    store_search = hybrid.store.search
-    monkeypatch.setattr(
-        hybrid.store, "search", lambda *a, **o: store_search(*a, **o) if o.get("top_k") == 0
-        else counted("vector", store_search)(*a, **o)
-    )  # fmt: skip
+    monkeypatch.setattr(hybrid.store, "search", counted("vector", hybrid.store.search))
     return count
 
 
@@ -284,6 +280,73 @@ def test_empty_stores_and_empty_batches_give_the_usual_columns(hybrid):
     full = ask(hybrid, lambda_=None)
     for run in (empty.search("machine"), hybrid.search([]), hybrid.search("machine", top_k=0)):
         assert len(run) == 0 and run.dtypes.equals(full.dtypes)
+
+
+# --- updates ---------------------------------------------------------------------------------------------
+
+
+def test_add_reaches_both_stores_and_bare_strings_get_one_number():
+    hybrid = rk.HybridSearch(rk.KeywordIndex(["one"]), rk.VectorStore())
+    assert hybrid.add(["two", "three"]) == ["1", "2"]
+    assert hybrid.index.ids == ["0", "1", "2"] and hybrid.store.ids == ["1", "2"]
+    assert hybrid.remove("1") == ["1"] and "1" not in hybrid
+    assert hybrid.add(["four"]) == ["3"]  # "2" is taken
+    assert len(hybrid) == 3 and list(hybrid) == ["0", "2", "3"]
+    hybrid.clear()
+    assert len(hybrid) == 0 and len(hybrid.search("one")) == 0
+
+
+@pytest.mark.parametrize("bad", [[[1, 0, 0]], [[1, 0], [0, 1]], [[1, 0, np.nan], [0, 0, 1]]])
+def test_add_changes_nothing_when_one_store_refuses(hybrid, bad):
+    before = ask(hybrid, lambda_=None, top_k=None), hybrid.docs, hybrid.store.vectors()
+    with pytest.raises(ValueError):
+        hybrid.add({"a": "new words", "z": "more"}, vectors=bad)
+    assert hybrid.ids == list(DOCS)
+    pd.testing.assert_frame_equal(hybrid.docs, before[1])
+    pd.testing.assert_frame_equal(ask(hybrid, lambda_=None, top_k=None), before[0])
+
+
+def test_add_puts_the_vectors_back_when_the_index_refuses(hybrid, monkeypatch):
+    add = hybrid.index.add
+
+    def refuse(docs):
+        if "z" in set(docs["doc_id"]):
+            raise ValueError("no")
+        return add(docs)
+
+    before = ask(hybrid, lambda_=None, top_k=None)
+    monkeypatch.setattr(hybrid.index, "add", refuse)
+    with pytest.raises(ValueError, match="no"):
+        hybrid.add({"a": "new words", "z": "more"}, vectors=[[0, 0, 1], [0, 1, 0]], replace_docs=True)
+    assert sorted(hybrid.store.ids) == sorted(DOCS)
+    assert hybrid.store.vectors(["a"]).tolist() == [[1, 0, 0]]
+    pd.testing.assert_frame_equal(ask(hybrid, lambda_=None, top_k=None), before)
+
+
+def test_replace_docs_drops_all_chunks_of_the_documents_at_hand():
+    chunks = pd.DataFrame(
+        {"chunk_id": ["a#0", "a#1", "b#0"], "doc_id": ["a", "a", "b"], "text": ["x", "y", "z"]}
+    )
+    hybrid = rk.HybridSearch(rk.KeywordIndex(chunks), rk.VectorStore(chunks, vectors=np.eye(3)))
+    hybrid.add(chunks.head(1), vectors=[[1, 1, 1]], replace_docs=True)
+    assert sorted(hybrid.index.ids) == sorted(hybrid.store.ids) == ["a#0", "b#0"]
+
+
+def test_a_condition_that_fails_in_one_store_removes_nothing():
+    docs = pd.DataFrame({"doc_id": ["a", "b"], "text": ["x", "y"], "year": [1, 2]})
+    hybrid = rk.HybridSearch(
+        rk.KeywordIndex(docs), rk.VectorStore(docs.drop(columns="year"), vectors=np.eye(2))
+    )
+    with pytest.raises(KeyError, match="year"):
+        hybrid.remove(where={"year": 1})
+    assert len(hybrid.index) == len(hybrid.store) == 2
+    assert hybrid.remove(doc_ids=["a"]) == ["a"]
+    with pytest.raises(ValueError, match="exactly one"):
+        hybrid.remove()
+
+
+def test_stats_count_what_each_source_holds(hybrid):
+    assert hybrid.stats()[["source", "units"]].values.tolist() == [["keyword", 5], ["vector", 5]]
 
 
 # --- parity with the seed --------------------------------------------------------------------------------
