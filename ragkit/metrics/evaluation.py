@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -180,7 +181,7 @@ def _apply(metric: Metric, run: pd.DataFrame, qrels: pd.DataFrame | None, querie
     try:
         return np.array(values, dtype=np.float64).reshape(len(queries))
     except (TypeError, ValueError):
-        bad = next(value for value in values if not np.isscalar(value))
+        bad = next(value for value in values if not isinstance(value, numbers.Real))
         raise TypeError(
             f"metric {metric.label!r} must return a number for each query; got {bad!r}."
         ) from None

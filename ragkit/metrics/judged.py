@@ -97,10 +97,11 @@ class Judgements:
 
     def match(self, run: pd.DataFrame) -> Judged:
         """Find the judged documents in a run that is sorted by query and rank."""
-        row_query = codes_in(run["query_id"], self.queries)
+        own, unique = codes_of(run["query_id"])
+        row_query = self.queries.get_indexer(unique)[own] if len(run) else _none()
         doc_codes, run_docs = codes_of(run["doc_id"])
         doc = run_docs.get_indexer(self.docs)[self.doc]  # -1: never returned
-        check_repeated(run, row_query, doc_codes, len(run_docs))
+        check_repeated(run, own, doc_codes, len(run_docs))
         rows = _find_rows(row_query, doc_codes, self.query, doc, len(run_docs))
         rank = np.where(rows >= 0, run["rank"].to_numpy()[rows], 0) if len(run) else np.zeros_like(rows)
         order = np.lexsort((np.where(rank > 0, rank, np.iinfo(np.int64).max), self.query))
