@@ -47,39 +47,51 @@ def idf_classic(df: Any, N: int) -> Any:
     return np.log((N + 1) / (df + 1)) + 1
 
 
-def saturation_bm25(tf: Any, dl: Any, avgdl: float, k1: float, b: float, delta: float) -> Any:
-    """``tf (k1 + 1) / (tf + k1 (1 - b + b dl / avgdl))``: grows from 0 towards k1 + 1."""
-    return tf * (k1 + 1) / (tf + k1 * length_norm(dl, avgdl, b))
+def root_length(dl: Any, avgdl: float, b: float) -> Any:
+    """Take the square root of the length, by which the classic similarity divides."""
+    return np.sqrt(np.asarray(dl, dtype=np.float64))
 
 
-def saturation_lucene(tf: Any, dl: Any, avgdl: float, k1: float, b: float, delta: float) -> Any:
-    """``tf / (tf + k1 (1 - b + b dl / avgdl))``: grows from 0 towards 1."""
-    return tf / (tf + k1 * length_norm(dl, avgdl, b))
+# A saturation says how much tf occurrences are worth; norm is length_norm(dl, avgdl, b), or root_length.
 
 
-def saturation_bm25l(tf: Any, dl: Any, avgdl: float, k1: float, b: float, delta: float) -> Any:
-    """``(k1 + 1) (c + delta) / (k1 + c + delta)`` with ``c = tf / (1 - b + b dl / avgdl)``."""
-    c = tf / length_norm(dl, avgdl, b)
+def saturation_bm25(tf: Any, norm: Any, k1: float, delta: float) -> Any:
+    """``tf (k1 + 1) / (tf + k1 norm)``: grows from 0 towards k1 + 1."""
+    return tf * (k1 + 1) / (tf + k1 * norm)
+
+
+def saturation_lucene(tf: Any, norm: Any, k1: float, delta: float) -> Any:
+    """``tf / (tf + k1 norm)``: grows from 0 towards 1."""
+    return tf / (tf + k1 * norm)
+
+
+def saturation_bm25l(tf: Any, norm: Any, k1: float, delta: float) -> Any:
+    """``(k1 + 1) (c + delta) / (k1 + c + delta)`` with ``c = tf / norm``."""
+    c = tf / norm
     return (k1 + 1) * (c + delta) / (k1 + c + delta)
 
 
-def saturation_bm25plus(tf: Any, dl: Any, avgdl: float, k1: float, b: float, delta: float) -> Any:
-    """``delta + tf (k1 + 1) / (tf + k1 (1 - b + b dl / avgdl))``: every occurrence earns at least delta."""
-    return delta + saturation_bm25(tf, dl, avgdl, k1, b, delta)
+def saturation_bm25plus(tf: Any, norm: Any, k1: float, delta: float) -> Any:
+    """``delta + tf (k1 + 1) / (tf + k1 norm)``: every occurrence earns at least delta."""
+    return delta + saturation_bm25(tf, norm, k1, delta)
 
 
-def saturation_classic(tf: Any, dl: Any, avgdl: float, k1: float, b: float, delta: float) -> Any:
+def saturation_classic(tf: Any, norm: Any, k1: float, delta: float) -> Any:
     """``sqrt(tf) / sqrt(dl)``, as in Lucene's classic similarity."""
-    return np.sqrt(np.asarray(tf, dtype=np.float64)) / np.sqrt(np.asarray(dl, dtype=np.float64))
+    return np.sqrt(np.asarray(tf, dtype=np.float64)) / norm
 
 
 class Variant(NamedTuple):
-    """How a variant weighs a term: ``idf(df, N) * saturation(tf, dl, avgdl, k1, b, delta)``."""
+    """How a variant weighs a term: ``idf(df, N) * saturation(tf, norm(dl, avgdl, b), k1, delta)``."""
 
     idf: Callable[..., Any]
     saturation: Callable[..., Any]
     delta: float
     source: str
+    norm: Callable[..., Any] = length_norm
+    by_field: bool = (
+        True  # whether the weight depends on tf and norm through tf / norm alone, so that BM25F holds
+    )
 
 
 #: The variants by the name that ``variant=`` takes.
@@ -125,6 +137,8 @@ VARIANTS: dict[str, Variant] = {
         saturation_classic,
         0.0,
         "Salton and Buckley. Term-weighting approaches in automatic text retrieval. 1988.",
+        norm=root_length,
+        by_field=False,
     ),
 }
 
@@ -176,4 +190,43 @@ def term_weight(
     """
     formula = VARIANTS[variant]
     delta = formula.delta if delta is None else delta
-    return formula.idf(df, N) * formula.saturation(tf, dl, avgdl, k1, b, delta)
+    return formula.idf(df, N) * formula.saturation(tf, formula.norm(dl, avgdl, b), k1, delta)
+
+
+def dirichlet_weight(tf: Any, dl: Any, share: float, *, mu: float = 2000.0) -> Any:
+    """Weigh one term by query likelihood under a Dirichlet prior.
+
+    ``ln((tf + mu share) / (dl + mu)) - ln(share)``: the logarithm of the chance that the document's
+    smoothed language model writes the word, less a constant that no document changes.
+
+    Parameters
+    ----------
+    tf : int or ndarray of int
+        How often the term stands in the document; 0 is a value.
+    dl : int or ndarray of int
+        The document's length in words.
+    share : float
+        The term's share of all words of the collection.
+    mu : float, default=2000
+        How many words of the whole collection each document is mixed with.
+
+    Returns
+    -------
+    float or ndarray of float64
+        ``ln(1 + tf / (mu share)) + ln(mu / (dl + mu))``: a part for the term, and one for the length.
+
+    References
+    ----------
+    .. [1] Zhai and Lafferty. A study of smoothing methods for language models applied to ad hoc
+       information retrieval. SIGIR 2001.
+
+    Examples
+    --------
+    >>> float(round(dirichlet_weight(1, 2, 0.5, mu=2), 6))  # (1 + 1) / (2 + 2) = 0.5, as in the collection
+    0.0
+    """
+    return np.log1p(tf / (mu * share)) + np.log(mu / (np.asarray(dl) + mu))
+
+
+#: All names that ``variant=`` takes.
+VARIANT_NAMES = (*VARIANTS, "dirichlet")

@@ -15,18 +15,18 @@ class Postings:
     Attributes
     ----------
     vocab : dict of str to int
-        Term numbers. Words that no document holds any more keep theirs.
+        Term numbers, shared by the fields of an index. Words that no document holds any more keep theirs.
     indptr, docs, tf : ndarray
         Term ``t`` stands ``tf[i]`` times in slot ``docs[i]`` for i from ``indptr[t]`` to ``indptr[t + 1]``.
     lengths : ndarray of int32
         Words by slot.
     """
 
-    def __init__(self) -> None:
-        self.vocab: dict[str, int] = {}
+    def __init__(self, vocab: dict[str, int]) -> None:
+        self.vocab = vocab
         self.indptr = np.zeros(1, dtype=np.int64)
         self.docs = np.empty(0, dtype=np.int32)
-        self.tf = np.empty(0, dtype=np.uint8)
+        self.tf: np.ndarray = np.empty(0, dtype=np.uint8)
         self.lengths = np.empty(0, dtype=np.int32)
         self._waiting: list[Counts] = []
 
@@ -42,6 +42,10 @@ class Postings:
         """Merge what waits and drop the slots that are not in `kept` (ascending)."""
         if self._waiting:
             self._merge()
+        elif len(self.indptr) <= len(self.vocab):  # another field brought new words
+            self.indptr = np.append(
+                self.indptr, np.full(len(self.vocab) + 1 - len(self.indptr), self.indptr[-1])
+            )
         if len(kept) < len(self.lengths):
             self._drop(kept)
 

@@ -264,6 +264,8 @@ def _as_text_frame(items: Any, id_name: str, what: str, start: int, need_text: b
         frame = _from_objects(items, id_name, what, start)
     ids = as_ids(frame[id_name], id_name)
     frame = frame.assign(**{id_name: ids})
+    if not need_text and len(frame) and "text" in frame.columns and frame["text"].isna().all():
+        frame = frame.drop(columns="text")
     if "text" in frame.columns:
         _check_texts(frame["text"], ids, what)
     return frame

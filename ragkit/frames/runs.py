@@ -63,6 +63,34 @@ def run_of_slots(
     return pd.DataFrame(ids | columns | {"score": values}, copy=False)
 
 
+def best_first(
+    slots: np.ndarray, scores: np.ndarray, table: DocTable, top_k: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Order what was found for one query by the tie rule.
+
+    Parameters
+    ----------
+    slots : ndarray of int, shape (n,)
+        Slots found.
+    scores : ndarray of float, shape (n,)
+        Their scores.
+    table : DocTable
+        Where the ids of slots are.
+    top_k : int or None
+        How many are kept.
+
+    Returns
+    -------
+    slots : ndarray of int
+        The best, in order.
+    scores : ndarray of float
+        Their scores.
+    """
+    groups = np.zeros(len(slots), dtype=np.int64)
+    order = tie_order(groups, scores, lambda rows: table.order_key(slots[rows]))[:top_k]
+    return slots[order], scores[order]
+
+
 def query_rows(asked: pd.Series, query_ids: pd.Series) -> np.ndarray:
     """Find the row of each asked query among the queries.
 

@@ -49,10 +49,15 @@ class DocTable:
         self._unit: str | None = None
         self._changed()
 
+    def touch(self) -> None:
+        """Count a change that is not one of the documents themselves."""
+        self._changed()
+
     def _changed(self) -> None:
         self.version += 1
         self._frame: pd.DataFrame | None = None
         self._slots: np.ndarray | None = None
+        self._rank: np.ndarray | None = None  # place of each slot's id among all, sorted
 
     def __len__(self) -> int:
         return len(self._slot)
@@ -183,16 +188,20 @@ class DocTable:
             return len(self)
         return 1 + max(int(unit) for unit in self._slot if unit.isascii() and unit.isdigit())
 
-    def commit(self, frame: pd.DataFrame) -> None:
+    def commit(self, frame: pd.DataFrame, *, replace_docs: bool = False) -> None:
         """Add documents that :meth:`prepare` has checked.
 
         Parameters
         ----------
         frame : DataFrame
             The documents.
+        replace_docs : bool, default=False
+            Whether all units of these documents go first, so that no chunk of an old version stays.
         """
         if not len(frame):
             return
+        if replace_docs and self._slot:
+            self.discard(self.find(doc_ids=frame["doc_id"].unique()))
         if not self._slot:
             self._log, self._unit = self._log if self._size else [], unit_column(frame, "docs")
         units = frame[self.unit].tolist()
@@ -263,7 +272,8 @@ class DocTable:
             new = np.full(self._size, -1, dtype=np.int64)
             new[kept] = np.arange(len(kept))
             self._slot = dict(zip(self._slot, new[self.slots].tolist()))
-            self._log, self._size, self._slots, self._frame = [rows], len(kept), None, None
+            self._log, self._size = [rows], len(kept)
+            self._slots = self._frame = self._rank = None
         return kept
 
     def slot_mask(self, where: Any) -> np.ndarray | None:
@@ -315,10 +325,16 @@ class DocTable:
 
         Returns
         -------
-        ndarray of object
-            Unit ids.
+        ndarray of object or int64
+            Unit ids, or, where many are asked for, numbers that sort as the ids do.
         """
-        return id_array(self.rows[self.unit].iloc[slots].astype(object))
+        if self._rank is None and len(slots) < 2000:
+            return id_array(self.rows[self.unit].iloc[slots].astype(object))
+        if self._rank is None:
+            self._rank = np.unique(
+                self.rows[self.unit].to_numpy(dtype=object).astype(str), return_inverse=True
+            )[1]
+        return self._rank[slots].astype(np.int64)
 
 
 def _id_list(ids: Any, name: str) -> list[str]:

@@ -27,7 +27,7 @@ def ids_of(run):
 
 
 def store_of(vectors, **options):
-    return rk.VectorStore({unit: "" for unit in vectors}, vectors=vectors, **options)
+    return rk.VectorStore(dict.fromkeys(vectors, ""), vectors=vectors, **options)
 
 
 # ---------------------------------------------------------------- worked examples
@@ -204,7 +204,7 @@ def test_lengths_and_numbers_are_checked_where_they_enter():
 
 def test_query_vectors_are_checked():
     store = store_of({"a": [1.0, 1.0]})
-    with pytest.raises(ValueError, match="2 numbers.*got 4"):
+    with pytest.raises(ValueError, match=r"2 numbers.*got 4"):
         store.search(vectors=[1, 1, 1, 1])
     with pytest.raises(ValueError, match="one row per query"):
         store.search(["x", "y"], vectors=[[1, 1]])
