@@ -10,7 +10,7 @@ import importlib
 from typing import Any
 
 from ragkit.bm25 import KeywordIndex
-from ragkit.chunking import chunk
+from ragkit.chunking import breakpoints, chunk, chunk_report, show_chunks
 from ragkit.datasets import (
     Dataset,
     drop_self,
@@ -39,6 +39,7 @@ from ragkit.experiment import (
     compare,
     per_query,
 )
+from ragkit.explain import explain
 from ragkit.frames import (
     RetrievalWarning,
     as_docs,
@@ -55,6 +56,7 @@ from ragkit.metrics import (
     evaluate,
     metric_table,
 )
+from ragkit.metrics.chunks import score_chunks
 from ragkit.text import Tokenizer
 from ragkit.vectors import VectorStore
 
@@ -73,11 +75,14 @@ __all__ = [
     "as_queries",
     "as_run",
     "best_per_doc",
+    "breakpoints",
     "chunk",
+    "chunk_report",
     "compare",
     "diversify",
     "drop_self",
     "evaluate",
+    "explain",
     "from_ir_datasets",
     "fuse",
     "lambda_for",
@@ -93,7 +98,9 @@ __all__ = [
     "read_queries",
     "read_run",
     "save_dataset",
+    "score_chunks",
     "show",
+    "show_chunks",
     "to_dict",
     "to_tuples",
     "write_qrels",

@@ -1,7 +1,8 @@
 """Plots: a frame in, matplotlib Axes out. Nothing is computed here that is not in the frame."""
 
+from ragkit.plot.chunks import chunks
 from ragkit.plot.comparison import compare
 from ragkit.plot.diversity import tradeoff
 from ragkit.plot.ranks import bump, contributions
 
-__all__ = ["bump", "compare", "contributions", "tradeoff"]
+__all__ = ["bump", "chunks", "compare", "contributions", "tradeoff"]

@@ -164,7 +164,7 @@ def test_sums_equal_the_original_evaluation():
             ]
         run = frame_of(runs, ["query_id", "chunk_id", "doc_id", "rank", "score"])
         scores = score_chunks(run, pd.concat(spans), chunks=chunks, overlap="sum")
-        table = scores.pivot(index="query_id", columns="metric", values="value")
+        table = scores.pivot_table(index="query_id", columns="metric", values="value")
         for n, query in enumerate(case["queries"]):
             ours = table.loc[
                 f"q{n}", ["span_recall", "span_precision", "span_iou", "precision_omega"]
