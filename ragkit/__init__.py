@@ -29,7 +29,9 @@ from ragkit.datasets import (
     write_run,
 )
 from ragkit.diversity import (
+    describe,
     diversify,
+    diversity_report,
     lambda_for,
     mmr,
     mmr_path,
@@ -79,7 +81,9 @@ __all__ = [
     "chunk",
     "chunk_report",
     "compare",
+    "describe",
     "diversify",
+    "diversity_report",
     "drop_self",
     "evaluate",
     "explain",

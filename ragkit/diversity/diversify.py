@@ -146,9 +146,10 @@ def diversify(
     )  # fmt: skip
     if method == "collapse":
         return _collapse(pool, knobs, top_k)
+    picked = _greedy(pool, method, lambda_, top_k, knobs, vectors, random_state)
     if lambda_ < 1:
         warn_small_pool(pool, top_k, f"diversify with method={method!r}")
-    return _greedy(pool, method, lambda_, top_k, knobs, vectors, random_state)
+    return picked
 
 
 def _knobs(method: str, given: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from ragkit.diversity.mmr import warn_scales
 from ragkit.diversity.pool import Pool, check_depths, make_pool, unit_names, warn_small_pool
-from ragkit.frames import as_qrels, as_run, best_per_doc, id_array, some
+from ragkit.frames import as_qrels, best_per_doc, id_array
 from ragkit.similarity import normalize_rows
 
 _ALL_PAIRS = 2048  # up to this many candidates all cosines are made at once for a path
@@ -103,7 +103,10 @@ def mmr_path(
         warn_scales(pool)
     paths = [(first, rel, mmr_intervals(rel, X, top_k, pool.tolerance)) for first, rel, X in pool.queries()]
     frame = _path_frame(pool, paths)
-    return frame.assign(**_metric_columns(pool, paths, qrels, names)) if names else frame
+    if not names:
+        return frame
+    found = [(first, intervals) for first, _, intervals in paths]
+    return frame.assign(**score_intervals(pool, found, qrels, names))
 
 
 class Intervals(NamedTuple):
@@ -328,27 +331,36 @@ def _mean_relevance(rel: np.ndarray, picks: np.ndarray) -> np.ndarray:
     return rel[picks].mean(axis=1) if picks.shape[1] else np.zeros(len(picks))
 
 
-def _metric_columns(
-    pool: Pool, paths: list[tuple[int, np.ndarray, Intervals]], qrels: Any, metrics: list[Any]
+def score_intervals(
+    pool: Pool, paths: list[tuple[int, Intervals]], qrels: Any, metrics: list[Any]
 ) -> dict[str, np.ndarray]:
-    """Score every interval as if it were a query of its own; NaN where the query has no judgements."""
+    """Score every selection as if it were a query of its own; NaN where the query has no judgements.
+
+    Parameters
+    ----------
+    pool : Pool
+        The candidates.
+    paths : list of (int, Intervals)
+        Each query's first row and its selections.
+    qrels : DataFrame or None
+        Judgements.
+    metrics : list
+        What :func:`ragkit.evaluate` takes.
+
+    Returns
+    -------
+    dict of str to ndarray
+        One value per selection, by the metric's name.
+    """
     # By name, not by import: algorithm modules stand side by side and meet as frames.
     evaluate = importlib.import_module("ragkit.metrics").evaluate
-    counts = [len(found.picks) for _, _, found in paths]
+    counts = [len(found.picks) for _, found in paths]
     number = np.arange(sum(counts)).astype(str).astype(object)
-    query = pool.frame["query_id"].astype(object).to_numpy()
-    owner = np.repeat(query[[first for first, _, _ in paths]], counts) if paths else number
-    rows = [(first + found.picks) for first, _, found in paths]
-    depth = [picks.shape[1] for picks in rows for _ in picks]
-    run = pool.frame[["query_id", *dict.fromkeys([pool.unit, "doc_id"])]].iloc[
-        np.concatenate([np.empty(0, dtype=np.int64), *(picks.ravel() for picks in rows)])
-    ]
-    run = run.assign(query_id=np.repeat(number, depth), rank=[r for k in depth for r in range(1, k + 1)])
-    vectors: Any = dict(zip(pool.frame[pool.unit], pool.vectors[pool.codes]))
-    if pool.unit == "chunk_id":  # judgements are of documents
-        run, vectors = best_per_doc(run), None
+    run, vectors = _selections_as_run(pool, paths, number)
     if qrels is not None:
-        each = pd.DataFrame({"query_id": owner, "interval": number})
+        firsts = np.repeat(np.array([first for first, _ in paths], dtype=np.int64), counts)
+        owner = pool.frame["query_id"].astype(object).to_numpy()[firsts]
+        each = pd.DataFrame({"query_id": owner, "interval": number}, dtype=object)
         qrels = each.merge(as_qrels(qrels).astype({"query_id": object}), on="query_id")
         qrels = qrels.drop(columns="query_id").rename(columns={"interval": "query_id"})
         run = run[run["query_id"].isin(qrels["query_id"])]
@@ -361,130 +373,16 @@ def _metric_columns(
     return {label: values.get(label, np.full(len(number), np.nan)) for label in labels}
 
 
-def lambda_for(
-    run: Any,
-    vectors: Any,
-    query_id: str,
-    unit_id: str,
-    *,
-    top_k: int | None = 10,
-    fetch_k: int | None = None,
-    scale: str | None = "minmax",
-    relevance: str = "score",
-    queries: Any = None,
-) -> pd.DataFrame:
-    """Tell at which lambda MMR selects a unit, and what keeps it out elsewhere.
-
-    Parameters
-    ----------
-    run : DataFrame
-        Any run, over documents or chunks.
-    vectors : VectorStore, mapping of id to vector, or array_like of shape (n, d)
-        As in :func:`mmr`.
-    query_id : str
-        The query.
-    unit_id : str
-        The document or chunk asked about; it must be in the query's run.
-    top_k : int or None, default=10
-        How many are picked.
-    fetch_k : int or None, default=None
-        How many of the run's best are candidates.
-    scale, relevance, queries
-        As in :func:`mmr`.
-
-    Returns
-    -------
-    DataFrame
-        ``lambda_from, lambda_to, selected, rank, blocked_by, reason, similarity``, one row per interval; the
-        rows tile [0, 1]. Where the unit is not selected, `reason` is ``"similarity"`` if it is at least as
-        relevant as the last pick, so that only its likeness to ``blocked_by`` keeps it out;
-        ``"relevance"`` if the last pick, ``blocked_by``, is more relevant; ``"fetch_k"`` if it is no
-        candidate; ``"top_k"`` if nothing is picked. ``similarity`` is its cosine with ``blocked_by``.
-
-    Raises
-    ------
-    ValueError
-        If the run has not the query, or the query not the unit.
-
-    See Also
-    --------
-    mmr_path : All selections.
-
-    Examples
-    --------
-    >>> run = pd.DataFrame({"query_id": "q", "doc_id": ["a", "copy", "other"], "score": [1.0, 0.9, 0.5]})
-    >>> vectors = {"a": [1, 0], "copy": [1, 0], "other": [0, 1]}
-    >>> story = lambda_for(run, vectors, "q", "copy", top_k=2).round(3)
-    >>> story[["lambda_from", "lambda_to", "selected", "blocked_by", "reason"]].values.tolist()
-    [[0.0, 0.556, False, 'a', 'similarity'], [0.556, 1.0, True, nan, nan]]
-    """
-    top_k, fetch_k = check_depths(top_k, fetch_k)
-    pool = make_pool(
-        run, vectors, top_k=top_k, fetch_k=fetch_k, scale=scale, relevance=relevance, queries=queries
-    )
-    query_id, unit_id = str(query_id), str(unit_id)
-    _check_asked(as_run(run), pool.unit, query_id, unit_id)
-    candidates = pool.frame[pool.unit].astype(object).to_numpy()
-    for first, rel, X in pool.queries():
-        names = candidates[first : first + len(rel)]
-        if pool.frame["query_id"].iloc[first] == query_id and unit_id in names:
-            return _story(int(np.flatnonzero(names == unit_id)[0]), rel, X, names, top_k, pool.tolerance)
-    return _story_frame([(0.0, 1.0, False, None, None, "fetch_k", np.nan)])
-
-
-def _check_asked(run: pd.DataFrame, unit: str, query_id: str, unit_id: str) -> None:
-    """Raise unless the run has the query, and the query the unit."""
-    rows = run[run["query_id"] == query_id]
-    if not len(rows):
-        raise ValueError(f"run has no query {query_id!r}; it has {some(pd.unique(run['query_id']))}.")
-    if not (rows[unit] == unit_id).any():
-        raise ValueError(
-            f"run did not retrieve {unit_id!r} for query {query_id!r}, so no lambda can select it; "
-            "retrieve more (a larger top_k before it)."
-        )
-
-
-def _story(
-    u: int, rel: np.ndarray, X: np.ndarray, names: np.ndarray, top_k: int | None, tolerance: float
-) -> pd.DataFrame:
-    """Say for each interval whether row `u` is picked, and if not, why."""
-    found = mmr_intervals(rel, X, top_k, tolerance)
-    Xn = normalize_rows(np.asarray(X, dtype=np.float64))
-    cosine = np.clip(Xn @ Xn[u], -1.0, 1.0)
-    cosine[np.abs(cosine) < 1e-15] = 0.0
-    rows: list[tuple] = []
-    for low, high, picks in zip(found.edges[:-1], found.edges[1:], found.picks):
-        said = _why(u, rel, cosine, picks, names)
-        if rows and rows[-1][2:] == said:
-            rows[-1] = (rows[-1][0], float(high), *said)
-        else:
-            rows.append((float(low), float(high), *said))
-    return _story_frame(rows)
-
-
-def _why(u: int, rel: np.ndarray, cosine: np.ndarray, picks: np.ndarray, names: np.ndarray) -> tuple:
-    """Give ``selected, rank, blocked_by, reason, similarity`` of row `u` beside these picks."""
-    place = np.flatnonzero(picks == u)
-    if len(place):
-        return (True, int(place[0]) + 1, None, None, None)
-    if not len(picks):
-        return (False, None, None, "top_k", None)
-    alike = rel[u] >= rel[picks[-1]]
-    by = int(picks[np.argmax(cosine[picks])]) if alike else int(picks[-1])
-    return (False, None, names[by], "similarity" if alike else "relevance", float(cosine[by]))
-
-
-def _story_frame(rows: list[tuple]) -> pd.DataFrame:
-    """Put the intervals of one unit into a frame."""
-    columns = list(zip(*rows))
-    return pd.DataFrame(
-        {
-            "lambda_from": np.array(columns[0], dtype=np.float64),
-            "lambda_to": np.array(columns[1], dtype=np.float64),
-            "selected": np.array(columns[2], dtype=bool),
-            "rank": pd.array(columns[3], dtype="Int64"),
-            "blocked_by": pd.Series(columns[4], dtype="str" if any(columns[4]) else object),
-            "reason": pd.Series(columns[5], dtype="str" if any(columns[5]) else object),
-            "similarity": np.array(columns[6], dtype=np.float64),
-        }
-    )
+def _selections_as_run(
+    pool: Pool, paths: list[tuple[int, Intervals]], number: np.ndarray
+) -> tuple[pd.DataFrame, Any]:
+    """Make a run in which every selection is a query, and the vectors of its units."""
+    rows = [first + found.picks for first, found in paths]
+    depth = [picks.shape[1] for picks in rows for _ in picks]
+    flat = np.concatenate([np.empty(0, dtype=np.int64), *(picks.ravel() for picks in rows)])
+    run = pool.frame[list(dict.fromkeys([pool.unit, "doc_id"]))].iloc[flat].reset_index(drop=True)
+    run.insert(0, "query_id", np.repeat(number, depth))
+    run = run.assign(rank=np.concatenate([np.empty(0, int), *(np.arange(1, k + 1) for k in depth)]))
+    if pool.unit == "chunk_id":  # judgements are of documents
+        return best_per_doc(run), None
+    return run, dict(zip(pool.frame[pool.unit], pool.vectors[pool.codes]))
