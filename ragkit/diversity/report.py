@@ -172,7 +172,7 @@ def _metrics(metrics: Any, qrels: Any, top_k: int | None) -> list[Any]:
 
 
 def describe(report: pd.DataFrame) -> str:
-    """Put a diversity report into two sentences: is the head crowded, and what would MMR do?
+    """Put a diversity report into two sentences: how crowded the head is, and what MMR would do.
 
     Parameters
     ----------
@@ -183,6 +183,11 @@ def describe(report: pd.DataFrame) -> str:
     -------
     str
         Two sentences, over the mean of the queries.
+
+    Raises
+    ------
+    ValueError
+        If `report` lacks a column of a diversity report.
 
     See Also
     --------
@@ -214,8 +219,8 @@ def _on_crowding(report: pd.DataFrame, mean: pd.Series) -> str:
     over = "" if len(report) == 1 else f" (means over {len(report)} queries)"
     return (
         f"The top {_whole(report['top_k'])} {verdict}: {crowded:.1%} of its pairs are near-duplicates, "
-        f"against {pool:.1%} in the pool of {_whole(report['pool'])}, and its diversity is {mean['diversity']:.2f}, "
-        f"against {mean['diversity_pool']:.2f}{over}."
+        f"against {pool:.1%} in the pool of {_whole(report['pool'])}, and its diversity is "
+        f"{mean['diversity']:.2f}, against {mean['diversity_pool']:.2f}{over}."
     )
 
 
@@ -228,7 +233,8 @@ def _on_mmr(report: pd.DataFrame, mean: pd.Series) -> str:
     return (
         f"MMR begins to change the selection below lambda {start:.2f}; at {mean['lambda_']:g} it replaces "
         f"{mean['replaced']:.1f} of {_whole(report['top_k'])}: diversity goes from {mean['diversity']:.2f} "
-        f"to {mean['diversity_mmr']:.2f}{told}, at the cost of {mean['relevance_cost']:.2f} of mean relevance."
+        f"to {mean['diversity_mmr']:.2f}{told}, at the cost of {mean['relevance_cost']:.2f} of mean "
+        "relevance."
     )
 
 
