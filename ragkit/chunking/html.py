@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from html import escape
 from itertools import pairwise
 from typing import Any
@@ -10,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.chunking.report import _by_document
-from ragkit.frames import as_docs, as_ids, check_frame, check_top_k, some
+from ragkit.chunking.places import by_document, choose_document, gold_in, named_chunks
+from ragkit.frames import as_docs, check_top_k
+from ragkit.frames.show import Table
 
 # Tints with alpha lie over the page's own colours; blue and orange differ for every kind of colour vision.
 _CSS = (
@@ -30,28 +30,6 @@ _CSS = (
 )
 
 
-class Marked:
-    """Marked text to look at: HTML in a notebook, plain text elsewhere.
-
-    Parameters
-    ----------
-    html : str
-        The text, already escaped.
-    frame : DataFrame
-        The pieces as data.
-    """
-
-    def __init__(self, html: str, frame: pd.DataFrame):
-        self._html = html
-        self.frame = frame
-
-    def _repr_html_(self) -> str:
-        return self._html
-
-    def __repr__(self) -> str:
-        return self.frame.to_string(index=False, max_colwidth=60)
-
-
 def show_chunks(
     chunks: Any,
     docs: Any,
@@ -59,7 +37,7 @@ def show_chunks(
     doc_id: str | None = None,
     spans: pd.DataFrame | None = None,
     limit: int | None = 20_000,
-) -> Marked:
+) -> Table:
     """Display chunks in the text they were cut from, one way of chunking or several side by side.
 
     Chunks alternate between two tints; what two chunks share is grey, every chunk begins with a bar, and gold
@@ -80,7 +58,7 @@ def show_chunks(
 
     Returns
     -------
-    Marked
+    Table
         Shown as HTML by a notebook; text is escaped. ``.frame`` holds the pieces: ``name, start, end, text,
         chunk_ids, is_overlap, is_gold``.
 
@@ -104,14 +82,11 @@ def show_chunks(
     >>> "<b>" in shown._repr_html_()
     False
     """
-    named = dict(chunks) if isinstance(chunks, Mapping) else {"": chunks}
-    if not named:
-        raise ValueError("show_chunks needs chunks; got an empty dict.")
     frame = as_docs(docs)
-    parts = {str(name): _by_document(part, frame) for name, part in named.items()}
-    row = _choose(frame, next(iter(parts.values())), doc_id)
+    parts = {name: by_document(part, frame) for name, part in named_chunks(chunks, "show_chunks").items()}
+    row = choose_document(frame, next(iter(parts.values())), doc_id)
     text = frame["text"].iloc[row][: check_top_k(limit, "limit")]
-    gold = _gold_of(spans, frame["doc_id"].iloc[row])
+    gold = gold_in(spans, frame["doc_id"].iloc[row])
     tables = {name: _pieces(text, part[row], gold) for name, part in parts.items()}
     heads = [_column(name, tables[name], parts[name][row], len(gold)) for name in tables]
     cut = "" if len(text) == len(frame["text"].iloc[row]) else '<p class="key">(the text goes on)</p>'
@@ -119,27 +94,7 @@ def show_chunks(
     html = f'{_CSS}<div class="rkc">{title}<div class="side">{"".join(heads)}</div>{cut}</div>'
     out = [table.assign(name=name) for name, table in tables.items()]
     names = ["name", "start", "end", "text", "chunk_ids", "is_overlap", "is_gold"]
-    return Marked(html, pd.concat(out, ignore_index=True)[names])
-
-
-def _choose(docs: pd.DataFrame, parts: list[pd.DataFrame], doc_id: Any) -> int:
-    """Find the document to show."""
-    if doc_id is None:
-        if not len(docs):
-            raise ValueError("show_chunks needs at least one document; docs is empty.")
-        return next((n for n, part in enumerate(parts) if len(part)), 0)
-    ids = docs["doc_id"].astype(object).tolist()
-    if str(doc_id) not in ids:
-        raise ValueError(f"doc_id {doc_id!r} is not among the documents: {some(ids)}.")
-    return ids.index(str(doc_id))
-
-
-def _gold_of(spans: Any, doc_id: str) -> list[tuple[int, int]]:
-    if spans is None:
-        return []
-    check_frame(spans, ["doc_id", "start", "end"], "spans")
-    mine = spans[as_ids(spans["doc_id"], "doc_id").to_numpy() == doc_id]
-    return list(zip(mine["start"].astype(int), mine["end"].astype(int)))
+    return Table(html, pd.concat(out, ignore_index=True)[names])
 
 
 def _pieces(text: str, part: pd.DataFrame, gold: list[tuple[int, int]]) -> pd.DataFrame:

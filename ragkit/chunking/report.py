@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ragkit.frames import as_docs, as_ids, check_frame, some
+from ragkit.chunking.places import by_document
+from ragkit.frames import as_docs
 from ragkit.text.boundaries import sentence_spans
 
 _SIZES = ["mean", "shortest", "quarter", "median", "three_quarters", "longest"]
@@ -57,7 +57,7 @@ def chunk_report(chunks: pd.DataFrame, docs: Any, *, length: Callable[[str], int
     [['all', 2, 28.0, 11, 0, 0], ['document', 2, 28.0, 11, 0, 0]]
     """
     frame = as_docs(docs)
-    parts = _by_document(chunks, frame)
+    parts = by_document(chunks, frame)
     rows = [_measure(text, part) for text, part in zip(frame["text"], parts)]
     sizes = [np.array([length(t) for t in part["text"]], dtype=np.float64) for part in parts]
     ids = [part["chunk_id"].tolist() for part in parts]
@@ -68,19 +68,6 @@ def chunk_report(chunks: pd.DataFrame, docs: Any, *, length: Callable[[str], int
     for doc_id, size, names, row in zip(frame["doc_id"], sizes, ids, rows):
         table.append(_row("document", doc_id, size, names) | row)
     return pd.DataFrame(table)
-
-
-def _by_document(chunks: Any, docs: pd.DataFrame) -> list[pd.DataFrame]:
-    """Split the chunks by document, in the order of the documents and of their starts."""
-    check_frame(chunks, ["chunk_id", "doc_id", "start", "end", "text"], "chunks")
-    ids = as_ids(chunks["doc_id"], "doc_id").astype(object).to_numpy()
-    place = pd.Index(docs["doc_id"].astype(object)).get_indexer(pd.Index(ids))
-    if (place < 0).any():
-        raise ValueError(f"chunks are of documents that docs lacks: {some(pd.unique(ids[place < 0]))}.")
-    order = np.lexsort((chunks["end"].to_numpy(), chunks["start"].to_numpy(), place))
-    edges = np.searchsorted(place[order], np.arange(len(docs) + 1))
-    ordered = chunks.iloc[order]
-    return [ordered.iloc[a:b] for a, b in pairwise(edges)]
 
 
 def _row(scope: str, doc_id: str, sizes: np.ndarray, ids: list[str]) -> dict[str, Any]:

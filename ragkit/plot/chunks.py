@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ragkit.chunking.report import _by_document
-from ragkit.frames import as_docs, as_ids, check_frame, some
+from ragkit.chunking.places import by_document, choose_document, gold_in, named_chunks
+from ragkit.frames import as_docs
 from ragkit.plot.style import COLOURS, GREY, axes, tidy
 
 if TYPE_CHECKING:
@@ -56,12 +55,10 @@ def chunks(
     >>> len(ax.patches), ax.get_xlabel()
     (2, 'offset in d (characters)')
     """
-    named = {str(k): v for k, v in chunks.items()} if isinstance(chunks, Mapping) else {"chunks": chunks}
-    if not named:
-        raise ValueError("plot.chunks needs chunks; got an empty dict.")
+    named = named_chunks(chunks, "plot.chunks")
     frame = as_docs(docs)
-    parts = {name: _by_document(part, frame) for name, part in named.items()}
-    row = _row(frame, next(iter(parts.values())), doc_id)
+    parts = {name: by_document(part, frame) for name, part in named.items()}
+    row = choose_document(frame, next(iter(parts.values())), doc_id)
     ax = axes(ax, (7.2, 0.9 + 0.75 * len(named)))
     for place, part in enumerate(parts.values()):
         _bars(ax, part[row], -place)
@@ -69,17 +66,6 @@ def chunks(
         _gold(ax, spans, frame["doc_id"].iloc[row], len(named))
     _finish(ax, list(named), frame, row, spans is not None)
     return ax
-
-
-def _row(docs: pd.DataFrame, parts: list[pd.DataFrame], doc_id: Any) -> int:
-    ids = docs["doc_id"].astype(object).tolist()
-    if not ids:
-        raise ValueError("plot.chunks needs at least one document; docs is empty.")
-    if doc_id is None:
-        return next((n for n, part in enumerate(parts) if len(part)), 0)
-    if str(doc_id) not in ids:
-        raise ValueError(f"doc_id {doc_id!r} is not among the documents: {some(ids)}.")
-    return ids.index(str(doc_id))
 
 
 def _bars(ax: Axes, part: pd.DataFrame, place: int) -> None:
@@ -100,10 +86,8 @@ def _bars(ax: Axes, part: pd.DataFrame, place: int) -> None:
         )
 
 
-def _gold(ax: Axes, spans: pd.DataFrame, doc_id: str, systems: int) -> None:
-    check_frame(spans, ["doc_id", "start", "end"], "spans")
-    mine = spans[as_ids(spans["doc_id"], "doc_id").to_numpy() == doc_id]
-    for start, end in zip(mine["start"], mine["end"]):
+def _gold(ax: Axes, spans: Any, doc_id: str, systems: int) -> None:
+    for start, end in gold_in(spans, doc_id):
         ax.axvspan(start, end, color=GREY, alpha=0.18, linewidth=0, zorder=0)
         ax.bar(
             start,
@@ -118,7 +102,7 @@ def _gold(ax: Axes, spans: pd.DataFrame, doc_id: str, systems: int) -> None:
 
 
 def _finish(ax: Axes, names: list[str], docs: pd.DataFrame, row: int, gold: bool) -> None:
-    labels = [*names, "gold"] if gold else names
+    labels = [name or "chunks" for name in names] + (["gold"] if gold else [])
     ax.set_yticks([-n if n < len(names) else -n + 0.3 for n in range(len(labels))], labels)
     ax.tick_params(axis="y", length=0)
     ax.set_xlim(0, max(len(docs["text"].iloc[row]), 1))
