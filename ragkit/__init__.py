@@ -36,7 +36,7 @@ from ragkit.diversity import (
     mmr,
     mmr_path,
 )
-from ragkit.embedding import LSAEmbedder
+from ragkit.embedding import LSAEmbedder, TableEmbedder
 from ragkit.experiment import (
     compare,
     per_query,
@@ -70,6 +70,7 @@ __all__ = [
     "KeywordIndex",
     "LSAEmbedder",
     "RetrievalWarning",
+    "TableEmbedder",
     "Tokenizer",
     "VectorStore",
     "as_docs",

@@ -36,7 +36,7 @@ def warn(message: str) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("ragkit"):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, RetrievalWarning, stacklevel=level - 1)
+    warnings.warn(message, RetrievalWarning, stacklevel=level)
 
 
 def check_top_k(top_k: Any, name: str = "top_k", *, none: bool = True) -> int | None:

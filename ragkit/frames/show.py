@@ -13,12 +13,14 @@ from ragkit.frames.coerce import as_docs, as_run
 from ragkit.frames.ranking import unit_column
 
 CSS = (
-    "<style>.rk{border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums}"
-    ".rk th,.rk td{padding:3px 10px;text-align:left;vertical-align:top;border:0;background:transparent}"
-    ".rk thead th{border-bottom:1px solid currentColor;font-weight:600}"
-    ".rk tbody tr:nth-child(odd){background:rgba(127,127,127,.10)}"
-    ".rk .num{text-align:right;white-space:nowrap}.rk .id{white-space:nowrap}"
-    ".rk .text{max-width:46em}.rk .query td{padding-top:10px;font-style:italic;background:transparent}"
+    # Doubled class names outweigh the table styles of Jupyter and nbconvert, which align and stretch cells.
+    "<style>.rk.rk{border-collapse:collapse;table-layout:auto;font-size:13px;font-variant-numeric:tabular-nums}"
+    ".rk.rk th,.rk.rk td{padding:3px 10px;text-align:left;vertical-align:top;border:0;background:transparent}"
+    ".rk.rk thead th{border-bottom:1px solid currentColor;font-weight:600}"
+    ".rk.rk tbody tr{background:transparent}.rk.rk tbody tr:nth-child(odd){background:rgba(127,127,127,.10)}"
+    ".rk.rk .num{text-align:right;white-space:nowrap}.rk.rk .id{white-space:nowrap}"
+    ".rk.rk .text{max-width:46em}.rk.rk tbody tr.query{background:transparent}"
+    ".rk.rk .query td{padding-top:10px;font-style:italic}"
     "</style>"
 )
 

@@ -116,3 +116,10 @@ def test_order_on_nothing():
 def test_missing_columns_are_named():
     with pytest.raises(ValueError, match=r"missing \['score'\]"):
         rk.rank_by_score(pd.DataFrame({"query_id": ["q"], "doc_id": ["a"]}))
+
+
+def test_warnings_point_at_the_users_own_line():
+    run = rk.as_run({"q": ["x", "y"]})
+    with pytest.warns(rk.RetrievalWarning) as caught:
+        rk.mmr(run, {"x": [1.0, 0.0], "y": [0.0, 1.0]}, top_k=5)
+    assert caught[0].filename == __file__
