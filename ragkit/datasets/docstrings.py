@@ -13,7 +13,6 @@ import pkgutil
 import re
 import shutil
 import tempfile
-import textwrap
 import types
 import warnings
 from collections.abc import Iterator
@@ -212,7 +211,7 @@ def _identity(item: Any) -> Any:
 
 def _parse(name: str, package: str, kind: str, doc: str) -> Entry | None:
     """Cut a numpydoc docstring into summary, description, body and "See Also"; None without a summary."""
-    sections = _sections(textwrap.dedent(doc))
+    sections = _sections(inspect.cleandoc(doc))
     paragraphs = [" ".join(p.split()) for p in re.split(r"\n\s*\n", sections.pop("", "").strip())]
     paragraphs = [p for p in paragraphs if p and not re.match(r"^[\w.]+\([^)]*\)( -> .*)?$|^\.\. ", p)]
     if not paragraphs or len(doc.split()) < _SHORTEST:
