@@ -240,7 +240,24 @@ def toggle(name: str, value: bool, *, tooltip: str) -> Any:
     return W.ToggleButton(value=value, description=name, tooltip=tooltip, layout=W.Layout(width="auto"))
 
 
-def section(title: str, controls: Sequence[Any]) -> Any:
+def column_width(controls: Sequence[Any]) -> str:
+    """Say how wide the labels of a column of controls are; boxes to tick have theirs behind them.
+
+    Parameters
+    ----------
+    controls : sequence of widget
+        The controls.
+
+    Returns
+    -------
+    str
+        A CSS width.
+    """
+    W = need_ipywidgets()
+    return label_width(c.description for c in controls if not isinstance(c, W.Checkbox))
+
+
+def section(title: str, controls: Sequence[Any], under: Mapping[str, Any] | None = None) -> Any:
     """Stack controls under a title, their labels in one column wide enough for the longest.
 
     Parameters
@@ -249,6 +266,8 @@ def section(title: str, controls: Sequence[Any]) -> Any:
         The stage that these controls belong to.
     controls : sequence of widget
         The controls.
+    under : dict of description to widget, optional
+        What follows a control, such as a ruler.
 
     Returns
     -------
@@ -258,15 +277,36 @@ def section(title: str, controls: Sequence[Any]) -> Any:
     from html import escape
 
     W = need_ipywidgets()
-    labelled = [c for c in controls if not isinstance(c, W.Checkbox)]
-    width = label_width(c.description for c in labelled)
-    for control in labelled:
-        control.style.description_width = width
+    width = column_width(controls)
+    under = under or {}
+    rows = []
+    for control in controls:
+        if not isinstance(control, W.Checkbox):
+            control.style.description_width = width
+        rows += [control, *([under[control.description]] if control.description in under else [])]
     head = W.HTML(f'<div class="rk-panel"><div class="rk-title">{escape(title)}</div></div>')
     return W.VBox(
-        [head, *controls],
-        layout=W.Layout(flex="1 1 280px", min_width="min(270px, 100%)", margin="0 12px 4px 0"),
+        [head, *rows], layout=W.Layout(flex="1 1 280px", min_width="min(270px, 100%)", margin="0 12px 4px 0")
     )
+
+
+def set_exactly(slider: Any, value: float, least: int = 2) -> None:
+    """Set a slider to a value that its step would round, by making its step finer.
+
+    Parameters
+    ----------
+    slider : FloatSlider
+        The slider.
+    value : float
+        The value.
+    least : int, default=2
+        The fewest decimals shown.
+    """
+    digits = decimals(value, least)
+    if digits > int(slider.readout_format[1:-1]):
+        slider.step = min(slider.step, 10.0**-digits)
+        slider.readout_format = f".{digits}f"
+    slider.value = value
 
 
 def read(control: Any) -> Any:

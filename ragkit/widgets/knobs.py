@@ -8,7 +8,7 @@ from typing import Any
 from ragkit.bm25.formulas import VARIANTS
 from ragkit.fusion.methods import METHODS, MISSING
 from ragkit.fusion.normalize import NORMALIZERS
-from ragkit.widgets.controls import checkbox, dropdown, float_slider, int_slider, section
+from ragkit.widgets.controls import checkbox, column_width, dropdown, float_slider, int_slider, section
 
 ANY = "(any)"
 NONE = "None"  # a list cannot hold None itself: ipywidgets takes it for "nothing chosen"
@@ -45,9 +45,7 @@ class Knobs:
     index, store : KeywordIndex, VectorStore or None
         Its stores; a stage without a store gets no controls.
     given : dict
-        Keyword arguments of ``HybridSearch.search`` to start with.
-    weights : dict of str to float
-        The weights to start with.
+        Keyword arguments of ``HybridSearch.search`` to start with, every weight spelt out.
     size : int
         How many units there are.
     columns : dict of str to list
@@ -60,10 +58,10 @@ class Knobs:
         index: Any,
         store: Any,
         given: Mapping[str, Any],
-        weights: Mapping[str, float],
         size: int,
         columns: Mapping[str, list[Any]],
     ):
+        weights = given["weights"]
         self.names = list(names)
         self.given = dict(given)
         self.columns = dict(columns)
@@ -87,20 +85,38 @@ class Knobs:
         self.controls.update(controls)
         self.sections.append((title, list(controls)))
 
-    def boxes(self, controls: Mapping[str, Any]) -> list[Any]:
+    def boxes(self, controls: Mapping[str, Any], under: Mapping[str, Any]) -> list[Any]:
         """Lay the controls out, one block per stage.
 
         Parameters
         ----------
         controls : dict of str to widget
             The panel's controls, some of which may be another panel's.
+        under : dict of str to widget
+            What lies under a control: rulers.
 
         Returns
         -------
         list of widget
             The blocks.
         """
-        return [section(title, [controls[name] for name in names]) for title, names in self.sections]
+        return [section(title, [controls[n] for n in names], under) for title, names in self.sections]
+
+    def label_width(self, name: str) -> int:
+        """Say how wide the label of a control is, in pixels.
+
+        Parameters
+        ----------
+        name : str
+            The control.
+
+        Returns
+        -------
+        int
+            The width that all labels of its block have.
+        """
+        block = next(names for _, names in self.sections if name in names)
+        return int(column_width([self.controls[n] for n in block])[:-2])
 
     def params(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """Turn what the controls say into the keyword arguments of ``HybridSearch.search``.

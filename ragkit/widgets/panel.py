@@ -85,6 +85,8 @@ class Panel:
         self._cost = 0.0
         self._held = 0
         self._throttle = Throttle(self._run, lambda: SLOW if self._cost > SLOW else 0.0)
+        self._late_cost = 0.0
+        self._late = Throttle(self._run_late, lambda: max(0.1, 2 * self._late_cost), leading=False)
         self._message = W.HTML(layout=W.Layout(min_height="24px", width="100%"))
         self._code_toggle = toggle("code", False, tooltip="Show the Python code that gives this result")
         self._code_box = W.HTML(layout=W.Layout(display="none", width="100%"))
@@ -111,6 +113,10 @@ class Panel:
     def _draw(self, state: dict[str, Any], result: Any) -> Iterator[tuple[str, str]]:
         """Draw the pictures, slowest last; each goes to the page as soon as it is there."""
         yield from ()
+
+    def _later(self, state: dict[str, Any], result: Any) -> dict[str, str]:
+        """Work out views that may come after all others, such as means over many queries."""
+        return {}
 
     def _summary(self, state: dict[str, Any], result: Any) -> str:
         """Say in one line what is on the screen."""
@@ -223,6 +229,7 @@ class Panel:
         self._show_code(None)
         self._committed()
         self._show_pictures()
+        self._late()
 
     def _show_pictures(self) -> None:
         """Send the pictures one by one, after the table: the eye has something new while they are drawn."""
@@ -235,6 +242,20 @@ class Panel:
             self.error = f"a plot failed, {type(error).__name__}: {error}"
             self._message.value += html.line(self.error, "error", role="alert")
         self.pictures = {name: svg for name, svg in drawn.items() if svg}
+
+    def _run_late(self) -> None:
+        """Fill in the views that come after all others."""
+        if self.closed:
+            return
+        started = time.perf_counter()
+        try:
+            views = self._later(self._state, self._result)
+        except Exception as error:
+            self.error = f"{type(error).__name__}: {error}"
+            self._message.value += html.line(self.error, "error", role="alert")
+            return
+        self._show(views)
+        self._late_cost = time.perf_counter() - started
 
     def _show(self, views: Mapping[str, str]) -> None:
         """Send the views that changed to the page."""
@@ -255,6 +276,7 @@ class Panel:
         """Free the panel: its widgets, observers and figures; a control shared with another panel stays."""
         self.closed = True
         self._throttle.cancel()
+        self._late.cancel()
         for control in self.controls.values():
             users = _USERS.get(control, set())
             users.discard(id(self))

@@ -132,6 +132,8 @@ class ResultList:
         *,
         grades: Mapping[str, int] | None = None,
         before: Mapping[str, int] | None = None,
+        against: str = "",
+        others: Mapping[str, Mapping[str, int]] | None = None,
     ) -> str:
         """Show the run of one query.
 
@@ -147,6 +149,10 @@ class ResultList:
             Judgements; a document without one is marked as unjudged.
         before : dict of unit id to rank, optional
             Ranks in the setting to compare with.
+        against : str, default=""
+            The name of that setting.
+        others : dict of name to dict, optional
+            Ranks in further settings, each a column.
 
         Returns
         -------
@@ -156,9 +162,10 @@ class ResultList:
         tokens = frozenset(self.tokenizer(query)) if self.tokenizer is not None else frozenset()
         parts = [name for name in names if f"{name}_contribution" in run.columns]
         head = ["rank"]
-        head += ["moved"] if before is not None else []
+        head += [f"from {against}"] if before is not None else []
         head += ["grade"] if grades is not None else []
         head += ["document", *(f"{name} rank" for name in parts), "score"]
+        head += [f"rank in {name}" for name in others or {}]
         unit = unit_column(run)
         full = self._full(run, parts)
         rows = []
@@ -171,10 +178,24 @@ class ResultList:
             cells.append(self._document(row, unit, tokens, parts, full))
             cells += [html.cell(_whole(row[f"{name}_rank"])) for name in parts]
             cells.append(f'<td class="num">{row["score"]:.4f}</td>')
+            cells += [html.cell(ranks.get(row[unit])) for ranks in (others or {}).values()]
             rows.append(f"<tr>{''.join(cells)}</tr>")
         titles = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
         legend = f"<div>score made of {html.key(parts)}</div>" if parts else ""
-        return legend + html.rows_table(titles, rows, len(head), "results")
+        gone = self._gone(run, before or {}, against)
+        return legend + html.rows_table(titles, rows, len(head), "results") + gone
+
+    def _gone(self, run: pd.DataFrame, before: Mapping[str, int], against: str) -> str:
+        """Say which units of the other setting are no longer there."""
+        unit = unit_column(run)
+        here = set(run[unit])
+        lost = [
+            f"{key} (was {rank})"
+            for key, rank in sorted(before.items(), key=lambda p: p[1])
+            if key not in here
+        ]
+        words = f"gone since {against}: {', '.join(lost[:12])}" + (" …" if len(lost) > 12 else "")
+        return f'<div class="id">{escape(words)}</div>' if lost else ""
 
     def _full(self, run: pd.DataFrame, parts: list[str]) -> float:
         """The score that fills a bar: the highest sum of positive parts."""

@@ -19,11 +19,14 @@ class Throttle:
         Takes no arguments.
     wait : callable
         Seconds between two runs, asked anew each time; 0 runs every request at once.
+    leading : bool, default=True
+        False lets the first run wait as well, for work that must not hold up what is more urgent.
     """
 
-    def __init__(self, function: Callable[[], None], wait: Callable[[], float]):
+    def __init__(self, function: Callable[[], None], wait: Callable[[], float], *, leading: bool = True):
         self._function = function
         self._wait = wait
+        self._leading = leading
         self._handle: Any = None
         self._ended = -1e9
 
@@ -36,7 +39,7 @@ class Throttle:
         except RuntimeError:
             self._run()
             return
-        left = self._wait() - (time.monotonic() - self._ended)
+        left = self._wait() - (time.monotonic() - self._ended if self._leading else 0.0)
         if left <= 0:
             self._run()
         else:

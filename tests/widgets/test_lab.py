@@ -244,8 +244,8 @@ def test_grades_and_movement_are_shown(lab):
 def test_metrics_are_those_of_evaluate(lab):
     lab.controls["weight"].value = 0.1
     qrels = QRELS[QRELS["query_id"] == "q1"]
-    expected = evaluate(lab.value, qrels, metrics=lab.metrics)["value"].tolist()
-    assert lab._result.scores["this query"].tolist() == expected
+    expected = evaluate(lab.value, qrels, metrics=lab.stages.metrics)["value"].tolist()
+    assert lab._result.scores["now"].tolist() == expected
 
 
 def test_the_systems_of_the_bump_chart_are_the_stages_own_rankings(lab, hybrid):
@@ -284,8 +284,8 @@ def test_chunks_are_collapsed_for_the_metrics_alone():
     panel = explore(make_hybrid(chunks), QUERIES, QRELS)
     assert "chunk_id" in panel.value
     qrels = QRELS[QRELS["query_id"] == "q1"]
-    expected = evaluate(best_per_doc(panel.value), qrels, metrics=panel.metrics)["value"].tolist()
-    assert panel._result.scores["this query"].tolist() == expected
+    expected = evaluate(best_per_doc(panel.value), qrels, metrics=panel.stages.metrics)["value"].tolist()
+    assert panel._result.scores["now"].tolist() == expected
     panel.close()
 
 

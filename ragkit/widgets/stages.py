@@ -1,0 +1,298 @@
+"""What a lab works out: the stages of one query, its metrics, and the means over all queries."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from ragkit.diversity import mmr_path
+from ragkit.experiment import compare
+from ragkit.frames import RetrievalWarning, as_docs, as_qrels, as_queries, best_per_doc, unit_column
+from ragkit.hybrid.cache import StageCache, fingerprint
+from ragkit.metrics import evaluate
+from ragkit.widgets.results import Text
+
+
+class Found(NamedTuple):
+    """What one setting finds for one query."""
+
+    value: pd.DataFrame  # the run on show
+    pool: pd.DataFrame  # everything fused, before MMR and cutting
+    systems: dict[str, pd.DataFrame]  # each stage's own ranking
+    others: dict[str, pd.DataFrame]  # the runs of the settings to compare with, by name
+    scores: pd.DataFrame | None  # metrics of this query as rows, settings as columns
+    path: pd.DataFrame | None  # every selection over lambda
+
+
+class Stages:
+    """Searches, scores and looks texts up for a lab; nothing here knows of widgets.
+
+    Parameters
+    ----------
+    hybrid : HybridSearch
+        What is searched.
+    queries, qrels, docs : queries, judgements, documents or None
+        As in :func:`ragkit.explore`.
+    metrics : str, callable or list of them
+        What is measured.
+    """
+
+    def __init__(self, hybrid: Any, queries: Any, qrels: Any, docs: Any, metrics: Any):
+        self.hybrid = hybrid
+        self.names = list(hybrid.sources)
+        self.queries = as_queries({} if queries is None else queries)
+        self.qrels = None if qrels is None else as_qrels(qrels)
+        self.metrics = [metrics] if isinstance(metrics, str) or callable(metrics) else list(metrics)
+        self._docs = None if docs is None else as_docs(docs)
+        self._paths, self._all = StageCache(8), StageCache(12)
+
+    def find(
+        self,
+        query: tuple[str, str],
+        params: dict[str, Any],
+        others: Mapping[str, dict[str, Any]],
+        *,
+        path: bool,
+    ) -> Found:
+        """Search one query with a setting, and with those it is compared with.
+
+        Parameters
+        ----------
+        query : (str, str)
+            Its id and text.
+        params : dict
+            Keyword arguments of ``HybridSearch.search``.
+        others : dict of name to dict
+            Settings to compare with.
+        path : bool
+            Whether the path over lambda is wanted.
+
+        Returns
+        -------
+        Found
+            Everything the screen shows of this query.
+        """
+        query_id, text = query
+        ask = {query_id: text}
+        value = self.hybrid.search(ask, **params)
+        pool = self.hybrid.search(ask, **(params | {"lambda_": None, "top_k": None}))
+        with warnings.catch_warnings():
+            # Of other settings, which said what they had to say when they were on the screen.
+            warnings.simplefilter("ignore", RetrievalWarning)
+            runs = {name: self.hybrid.search(ask, **other) for name, other in others.items()}
+        systems = self._systems(pool, value, params["lambda_"] is not None)
+        scores = self._score(query_id, runs | {"now": value})
+        return Found(value, pool, systems, runs, scores, self.path(query, pool, params) if path else None)
+
+    def path(self, query: tuple[str, str], pool: pd.DataFrame, params: dict[str, Any]) -> pd.DataFrame | None:
+        """Find every selection over lambda of what is fused; None where there are no vectors."""
+        store = self.hybrid.store
+        if store is None:
+            return None
+        fetch_k = max(params["fetch_k"], params["top_k"])
+        key = fingerprint([query, params | {"lambda_": None}, self._versions()])
+
+        def make() -> pd.DataFrame:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RetrievalWarning)
+                return mmr_path(pool, store, top_k=params["top_k"], fetch_k=fetch_k, scale=params["scale"])
+
+        return self._paths.get(key, make)
+
+    def _versions(self) -> list[Any]:
+        return [getattr(source, "version", None) for source in self.hybrid.sources.values()]
+
+    def _systems(self, pool: pd.DataFrame, value: pd.DataFrame, diverse: bool) -> dict[str, pd.DataFrame]:
+        """Each stage's own ranking, read off the ledger of the pool."""
+        names = [name for name in self.names if f"{name}_rank" in pool.columns]
+        ids = ["query_id", *(["chunk_id"] if unit_column(pool) == "chunk_id" else []), "doc_id"]
+        out = {}
+        for name in names if len(names) > 1 else []:
+            rows = pool[pool[f"{name}_rank"].notna()]
+            ranks = rows[f"{name}_rank"].astype("int64")
+            out[name] = rows[ids].assign(rank=ranks, score=1.0 / ranks)
+        out["fused" if len(names) > 1 else (names or ["search"])[0]] = pool
+        return out | ({"mmr": value} if diverse else {})
+
+    def judged(self, query_id: str) -> dict[str, int] | None:
+        """Give the grades of one query's documents; None without judgements.
+
+        Parameters
+        ----------
+        query_id : str
+            The query.
+
+        Returns
+        -------
+        dict of doc id to int, or None
+            The highest grade of each judged document.
+        """
+        if self.qrels is None:
+            return None
+        mine = self.qrels[self.qrels["query_id"] == query_id]
+        best = mine.groupby("doc_id")["relevance"].max()
+        return {str(doc): int(grade) for doc, grade in best.items()}
+
+    def _score(self, query_id: str, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame | None:
+        """Metrics of one query as rows, settings as columns."""
+        if self.qrels is None:
+            return None
+        qrels = self.qrels[self.qrels["query_id"] == query_id]
+        if not len(qrels):
+            return None
+        out: dict[str, Any] = {}
+        with warnings.catch_warnings():
+            # That a single query finds nothing relevant is what the lab is there to show.
+            warnings.simplefilter("ignore", RetrievalWarning)
+            for name, run in runs.items():
+                table = evaluate(_documents(run), qrels, metrics=self.metrics)
+                out.setdefault("metric", table["metric"].tolist())
+                out[name] = table["value"].tolist()
+        return pd.DataFrame(out)
+
+    # --- all queries --------------------------------------------------------------------------------------
+
+    def run_all(self, params: dict[str, Any]) -> pd.DataFrame:
+        """Search all judged queries with one setting; remembered, for pins ask again and again.
+
+        Parameters
+        ----------
+        params : dict
+            Keyword arguments of ``HybridSearch.search``.
+
+        Returns
+        -------
+        DataFrame
+            A run over documents.
+        """
+        asked = self.queries
+        if self.qrels is not None:
+            asked = asked[asked["query_id"].isin(self.qrels["query_id"])]
+        key = fingerprint([params, self._versions()])
+
+        def make() -> pd.DataFrame:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RetrievalWarning)
+                return _documents(self.hybrid.search(asked, **params))
+
+        return self._all.get(key, make)
+
+    def compare(self, settings: Mapping[str, dict[str, Any]], baseline: str) -> pd.DataFrame | None:
+        """Compare settings over all judged queries; None where nothing is judged.
+
+        Parameters
+        ----------
+        settings : dict of name to dict
+            Keyword arguments of ``HybridSearch.search`` by name.
+        baseline : str
+            The setting that the others are measured against.
+
+        Returns
+        -------
+        DataFrame or None
+            The frame of :func:`ragkit.compare`.
+        """
+        if self.qrels is None or not self.queries["query_id"].isin(self.qrels["query_id"]).any():
+            return None
+        runs = {name: self.run_all(params) for name, params in settings.items()}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RetrievalWarning)
+            return compare(runs, self._asked_qrels(), metrics=self.metrics, baseline=baseline)
+
+    def by_query(self, params: dict[str, Any]) -> dict[str, float]:
+        """Score each judged query with the first metric.
+
+        Parameters
+        ----------
+        params : dict
+            Keyword arguments of ``HybridSearch.search``.
+
+        Returns
+        -------
+        dict of query id to float
+            Empty without judgements.
+        """
+        if self.qrels is None or not len(self.queries):
+            return {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RetrievalWarning)
+            table = evaluate(self.run_all(params), self._asked_qrels(), metrics=self.metrics[:1])
+        return dict(zip(table["query_id"], table["value"]))
+
+    def _asked_qrels(self) -> pd.DataFrame:
+        qrels = as_qrels({}) if self.qrels is None else self.qrels
+        return qrels[qrels["query_id"].isin(self.queries["query_id"])]
+
+    # --- texts --------------------------------------------------------------------------------------------
+
+    def look_up(self, unit_id: str, doc_id: str) -> Text:
+        """Find title and text of a unit: in the documents given, else in the stores.
+
+        Parameters
+        ----------
+        unit_id, doc_id : str
+            The unit and its document.
+
+        Returns
+        -------
+        Text
+            Empty where nothing is known.
+        """
+        if self._docs is not None:
+            for column, key in ((unit_column(self._docs, "docs"), unit_id), ("doc_id", doc_id)):
+                rows = self._docs[self._docs[column] == key]
+                if len(rows):
+                    return _text_of(rows.iloc[0])
+        for source in self.hybrid.sources.values():
+            row = source.get(unit_id) if hasattr(source, "get") else None
+            if row is not None:
+                return _text_of(row)
+        return Text("", "")
+
+    def labels(self, runs: list[pd.DataFrame], top_k: int) -> pd.DataFrame:
+        """Give titles and texts of the units that are on the screen, and of no others.
+
+        Parameters
+        ----------
+        runs : list of DataFrame
+            The runs on show.
+        top_k : int
+            How deep they are shown.
+
+        Returns
+        -------
+        DataFrame
+            A documents frame.
+        """
+        unit = unit_column(runs[0])
+        ids = [unit] if unit == "doc_id" else [unit, "doc_id"]
+        rows = pd.concat([run.loc[run["rank"] <= top_k, ids] for run in runs]).drop_duplicates(unit)
+        texts = [self.look_up(u, d) for u, d in zip(rows[unit], rows["doc_id"])]
+        out = rows.assign(title=[t.title for t in texts], text=[t.body for t in texts])
+        return out.reset_index(drop=True)
+
+    def stored(self) -> pd.DataFrame:
+        """Give the documents of the first store that has any.
+
+        Returns
+        -------
+        DataFrame
+            A copy.
+        """
+        for kept in (self.hybrid.index, self.hybrid.store):
+            if kept is not None and len(kept):
+                return kept.docs
+        return pd.DataFrame({"doc_id": [], "text": []})
+
+
+def _documents(run: pd.DataFrame) -> pd.DataFrame:
+    """The run as judgements see it: documents."""
+    return best_per_doc(run) if unit_column(run) == "chunk_id" else run
+
+
+def _text_of(row: Any) -> Text:
+    title, body = row.get("title"), row.get("text")
+    return Text(title if isinstance(title, str) else "", body if isinstance(body, str) else "")
