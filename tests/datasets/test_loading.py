@@ -315,7 +315,8 @@ def test_second_column_is_the_subtopic_when_documents_repeat(tmp_path):
 def test_topics_of_trec(tmp_path):
     text = (
         "<top>\n<num> Number: 301\n<title> International Organized Crime &amp; more\n\n"
-        "<desc> Description:\nFind it.\n<narr> Narrative:\nLong\nstory.\n</top>\n<top><num>302</num><title>Polio</title></top>\n"
+        "<desc> Description:\nFind it.\n<narr> Narrative:\nLong\nstory.\n</top>\n"
+        "<top><num>302</num><title>Polio</title></top>\n"
     )
     queries = rk.read_queries(write(tmp_path, {"t.xml": text}) / "t.xml")
     assert queries["query_id"].tolist() == ["301", "302"]
