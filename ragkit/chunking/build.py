@@ -13,6 +13,7 @@ from ragkit.chunking.adapters import is_splitter, splitter_spans
 from ragkit.chunking.methods import METHODS, Cut, Plan
 from ragkit.chunking.semantic import check_rule, ready, sentence_groups
 from ragkit.frames import as_docs, check_choice, check_top_k, deep_copy
+from ragkit.text.boundaries import end_of_word, skip_blank
 
 _OWN = ["chunk_id", "start", "end", "overlap"]
 _COLUMNS = {
@@ -97,7 +98,7 @@ def chunk(
     tokenizer : callable or None, default=None
         ``str -> list of str``: counts its tokens instead of `length`; ``"fixed"`` cuts between them.
     min_size : int or None, default=None
-        A last chunk shorter than this is joined to the one before, or takes text from it.
+        A last chunk shorter than this is joined to the one before, or takes whole words from it.
     on_long : {"cut", "keep"}, default="cut"
         What becomes of a piece that is longer than `size`: cut at a finer boundary, or kept whole.
     separators : list of str or None, default=None
@@ -320,8 +321,7 @@ def _cut(text: str, plan: Plan, name: str) -> Cut:
         and len(inner) <= plan.size
         and name in ("sentence", "fixed", "paragraph", "recursive")
     ):
-        start = len(text) - len(text.lstrip())
-        return Cut([(start, start + len(inner))])
+        return Cut([(skip_blank(text, 0), end_of_word(text, 0, len(text)))])
     return METHODS[name](text, plan)
 
 

@@ -23,6 +23,7 @@ from ragkit.text.boundaries import (
     sentence_spans,
     spans_between,
 )
+from ragkit.text.graphemes import is_boundary
 
 
 class Cut(NamedTuple):
@@ -178,7 +179,8 @@ def _tokens(text: str, tokenizer: Callable[[str], list[str]]) -> Boundaries:
             return Words(text)
         if piece:
             at = found + len(piece)
-            cuts.append(at)
+            if is_boundary(text, at):
+                cuts.append(at)
     return Listed(text, cuts)
 
 

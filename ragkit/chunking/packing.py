@@ -173,7 +173,8 @@ def pack(
     least : int, default=0
         The coarsest kind of boundary with a cut at or beyond this length is taken (a size with a minimum).
     min_size : int, default=0
-        A last chunk shorter than this takes text from the one before it, or all of it where both fit.
+        A last chunk shorter than this takes text from the one before it, or all of it where both fit;
+        it stays where no boundary helps.
     soft : int, default=1
         An overlap begins at one of the first `soft` kinds, or of those up to the kind of the chunk's end.
     natural : int or None
@@ -214,7 +215,9 @@ def _even_out(spans: list[Span], levels: Sequence[Boundaries], ruler: Ruler, min
     if ruler.fits(first, end):
         return [(first, end)]
     low = max(first, spans[-3][1] if len(spans) > 2 else 0)
-    for level in levels:
+    # Words are not cut for evenness, only where one is cut already.
+    in_word = not ruler.text[cut - 1 : cut].isspace() and not ruler.text[cut : cut + 1].isspace()
+    for level in levels if in_word else levels[:-1]:
         high = min(cut - 1, end - min_size) if isinstance(ruler, CharacterRuler) else cut - 1
         at = level.last(low, high) if high > low else -1
         while at >= 0:

@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from ragkit.text.abbreviations import BEFORE_NUMBER, CALENDAR, CLOCK, NEVER_LAST, OPENERS, SELDOM_LAST
-from ragkit.text.graphemes import boundary_after, boundary_before
+from ragkit.text.graphemes import boundary_after, boundary_before, is_boundary
 
 # Marks that end a sentence when white space follows, and those of scripts that write none after them.
 _SPACED = ".!?…؟۔‼⁇⁈⁉"
@@ -36,7 +36,7 @@ _SUSPECT = NEVER_LAST | BEFORE_NUMBER | SELDOM_LAST | CLOCK
 
 
 def skip_blank(text: str, at: int) -> int:
-    """Find the first character at or after `at` that is not white space.
+    """Find the first character at or after `at` that is not white space, or white space with a mark on it.
 
     Parameters
     ----------
@@ -51,12 +51,15 @@ def skip_blank(text: str, at: int) -> int:
         Its offset; the length of the text where there is none.
     """
     # One blank between two plain characters is what stands between most words and sentences.
-    if text[at : at + 1] == " ":
-        at += 1
-    if "!" <= text[at : at + 1] <= "~":
-        return at
-    found = _NONBLANK.search(text, at)
-    return found.start() if found else len(text)
+    near = at + 1 if text[at : at + 1] == " " else at
+    if "!" <= text[near : near + 1] <= "~":
+        return near
+    found = _NONBLANK.search(text, near)
+    if found is None:
+        return len(text)
+    start = found.start()
+    # A mark that combines with the blank before it takes that blank along.
+    return start if text[start] < "\u0300" or is_boundary(text, start) else max(start - 1, at)
 
 
 def end_of_word(text: str, low: int, at: int) -> int:
@@ -291,8 +294,8 @@ class Words(Boundaries):
             cut = end_of_word(text, low, high)
             return cut if cut > low else -1
         # rsplit finds the last white space of any kind at the speed of C.
-        head, *tail = text[low:high].rsplit(None, 1)
-        return low + len(head) if tail else -1
+        parts = text[low:high].rsplit(None, 1)
+        return low + len(parts[0]) if len(parts) == 2 else -1
 
     def next(self, low: int, high: int) -> int:
         """Find the first cut in ``(low, high]``; -1 if there is none."""
@@ -323,7 +326,9 @@ class Separator(Boundaries):
         self._kept = len(separator.rstrip()) if keep == "end" else 0
 
     def _cut(self, at: int, low: int) -> int:
-        return at + self._kept if self._kept else end_of_word(self.text, low, at)
+        """Give the cut that belongs to the separator at `at`; -1 if it would cut a character."""
+        cut = at + self._kept if self._kept else end_of_word(self.text, low, at)
+        return cut if is_boundary(self.text, cut) else -1
 
     def last(self, low: int, high: int) -> int:
         """Find the last cut in ``(low, high]``; -1 if there is none."""
@@ -335,7 +340,7 @@ class Separator(Boundaries):
             cut = self._cut(at, min(low, at))
             if low < cut <= high:
                 return cut
-            if cut <= low:
+            if 0 <= cut <= low:
                 return -1
             at = self.text.rfind(self._separator, max(low - self._kept, 0), at + len(self._separator) - 1)
         return -1
@@ -446,7 +451,7 @@ def _sentence_end(text: str, at: int) -> int:
         if end < n and not text[end].isspace() and not hard:
             return -1
         if hard:
-            return end
+            return end if is_boundary(text, end) else -1
         at += len(text[at:end].rstrip(_CLOSERS)) - 1  # judge by the last mark of a run
     mark = text[at]
     if mark in _UNSPACED:

@@ -87,9 +87,9 @@ def is_boundary(text: str, at: int, start: int = 0) -> bool:
         return not (before == "\r" and after == "\n")
     if _is_control(before) or _is_control(after):
         return True
-    if _extends(after) or _is_prepended(before):
+    if _extends(after):
         return False
-    if before == _ZWJ:
+    if _is_prepended(before) or before == _ZWJ:
         return after.isspace()
     if unicodedata.combining(before) == _VIRAMA and unicodedata.category(after) == "Lo":
         return False

@@ -20,6 +20,7 @@ from ragkit.text.boundaries import (
     spans_between,
 )
 from ragkit.text.graphemes import is_boundary
+from tests.conftest import golden
 
 
 def sentences(text):
@@ -187,3 +188,18 @@ def test_cutting_at_every_boundary_is_stable(text):
             at = n
     assert "".join(pieces) == text
     assert all(not any(is_boundary(p, n) for n in range(1, len(p))) for p in pieces if p[:1] < "\U0001f1e6")
+
+
+# Parity.
+
+
+def test_no_cut_lies_inside_a_grapheme_of_another_implementation():
+    leaning = 0
+    for case in golden("graphemes"):
+        text = case["text"]
+        ours = {n for n in range(1, len(text) + 1) if is_boundary(text, n)}
+        inside = ours - set(case["cuts"])
+        assert all(text[n].isspace() for n in inside), ascii(text)
+        leaning += len(set(case["cuts"]) - ours)
+    # Joiners and viramas that join nothing: there ours leans to "do not cut".
+    assert leaning < 50
