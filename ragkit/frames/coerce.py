@@ -267,6 +267,8 @@ def _as_text_frame(items: Any, id_name: str, what: str, start: int, need_text: b
     if not need_text and len(frame) and "text" in frame.columns and frame["text"].isna().all():
         frame = frame.drop(columns="text")
     if "text" in frame.columns:
+        if not len(frame):  # an empty column is of any dtype; what follows relies on strings
+            frame = frame.assign(text=frame["text"].astype("str"))
         _check_texts(frame["text"], ids, what)
     return frame
 
