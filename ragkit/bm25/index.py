@@ -9,13 +9,15 @@ import numpy as np
 import pandas as pd
 
 from ragkit.bm25.ledger import explain_score, term_table
-from ragkit.bm25.postings import Postings
+from ragkit.bm25.postings import Postings, pack_postings, unpack_postings
 from ragkit.bm25.scoring import Scorer, Setting, Terms, check_fields, check_setting
 from ragkit.frames import as_ids, as_queries, check_frame, check_top_k, some, warn
+from ragkit.frames.folder import from_snapshot, load_folder, save_folder, to_snapshot
 from ragkit.frames.runs import best_first, query_rows, run_of_slots
 from ragkit.frames.table import DocTable
 from ragkit.text import Tokenizer
 from ragkit.text.counting import Counts
+from ragkit.text.spec import tokenizer_of, tokenizer_spec
 
 
 class KeywordIndex:
@@ -588,6 +590,125 @@ class KeywordIndex:
             raise ValueError(f"term must be one word; {term!r} gives {words}.")
         numbers = [self._vocab[word] for word in words if word in self._vocab]
         return len(scorer.postings(numbers[0])[0]) if numbers else 0
+
+    # ---------------------------------------------------------------- saving
+
+    def save(self, folder: Any) -> None:
+        """Save the index to a folder: counts, documents and settings, as npz and JSON.
+
+        Parameters
+        ----------
+        folder : path
+            A folder that is new, empty, or holds an earlier save, which is replaced in one step.
+
+        Raises
+        ------
+        ValueError
+            If the folder holds other files, or a column of the documents cannot be written as JSON.
+
+        See Also
+        --------
+        KeywordIndex.load : The way back.
+        """
+        self._scorer()
+        save_folder(
+            folder,
+            "KeywordIndex",
+            self._meta(),
+            self._table.frame,
+            pack_postings(self._postings, self._table),
+        )
+
+    @classmethod
+    def load(cls, folder: Any, *, tokenizer: Callable[[str], list[str]] | None = None) -> KeywordIndex:
+        """Load an index from a folder.
+
+        Parameters
+        ----------
+        folder : path
+            What :meth:`save` wrote.
+        tokenizer : callable, optional
+            Needed where the index was built with a callable of your own or with a stemmer; it is checked.
+
+        Returns
+        -------
+        KeywordIndex
+            It scores as the one that was saved.
+
+        Raises
+        ------
+        ValueError
+            If the folder is damaged or foreign, or the tokenizer is another one.
+        FileNotFoundError
+            If there is nothing.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     KeywordIndex({"a": "red fox"}).save(folder)
+        ...     KeywordIndex.load(folder).search("fox")["doc_id"].tolist()
+        ['a']
+        """
+        meta, docs, arrays = load_folder(folder, "KeywordIndex")
+        index = cls._from_meta(meta, tokenizer)
+        index._postings = unpack_postings(arrays, index._fields, len(docs), str(folder))
+        index._table.restore(docs, arrays["slots"])
+        return index
+
+    def to_json(self) -> str:
+        """Write documents and settings as one JSON text, for small collections.
+
+        Returns
+        -------
+        str
+            JSON; the counts are made anew when it is read.
+
+        Examples
+        --------
+        >>> index = KeywordIndex({"a": "red fox"}, k1=0.9)
+        >>> KeywordIndex.from_json(index.to_json()).k1
+        0.9
+        """
+        return to_snapshot("KeywordIndex", self._meta(), self._table.frame, {})
+
+    @classmethod
+    def from_json(cls, text: str, *, tokenizer: Callable[[str], list[str]] | None = None) -> KeywordIndex:
+        """Make an index of what :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+            JSON.
+        tokenizer : callable, optional
+            As in :meth:`load`.
+
+        Returns
+        -------
+        KeywordIndex
+            It scores as the one that was written.
+
+        Raises
+        ------
+        ValueError
+            If the text is damaged or foreign, or the tokenizer is another one.
+        """
+        meta, docs, _ = from_snapshot(text, "KeywordIndex")
+        index = cls._from_meta(meta, tokenizer)
+        index.add(docs)
+        return index
+
+    def _meta(self) -> dict[str, Any]:
+        own = {name: dict(v) if isinstance(v, Mapping) else v for name, v in self._own.items()}
+        return {"parameters": own, "fields": self._fields, "tokenizer": tokenizer_spec(self._tokenizer)}
+
+    @classmethod
+    def _from_meta(cls, meta: dict[str, Any], tokenizer: Any) -> KeywordIndex:
+        try:
+            found = tokenizer_of(meta["tokenizer"], tokenizer, "the index")
+            return cls(tokenizer=found, fields=meta["fields"], **meta["parameters"])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"the settings of the saved index are damaged: {error!r}.") from None
 
     # ---------------------------------------------------------------- inside
 

@@ -210,6 +210,27 @@ class DocTable:
         self._size += len(units)
         self._changed()
 
+    def restore(self, frame: pd.DataFrame, slots: np.ndarray) -> None:
+        """Take over documents in order together with their slots, as a saved store has them.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            The documents in order.
+        slots : ndarray of int, shape (n,)
+            Their slots: each number below n once.
+        """
+        if not np.array_equal(np.sort(slots), np.arange(len(frame))):
+            raise ValueError("slots must hold each number below the count of documents once.")
+        if not len(frame):
+            return
+        checked = as_docs(frame, need_text=self.need_text)
+        self._unit = unit_column(checked, "docs")
+        self._log = [checked.iloc[np.argsort(slots)].reset_index(drop=True)]
+        self._slot = dict(zip(checked[self._unit], slots.tolist()))
+        self._size = len(checked)
+        self._changed()
+
     def find(self, ids: Any = None, *, doc_ids: Any = None, where: Any = None) -> list[str]:
         """Find units by id (in the order given), by document or by condition (in document order).
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
 from ragkit.frames import check_top_k
+from ragkit.frames.folder import parse_json
 from ragkit.text import Tokenizer
 from ragkit.text.counting import assemble, count_words
+from ragkit.text.spec import tokenizer_of, tokenizer_spec
 
 
 class LSAEmbedder:
@@ -118,6 +122,94 @@ class LSAEmbedder:
                 "LSAEmbedder must be fitted before it embeds; call fit(texts), or give it to a VectorStore."
             )
         return np.asarray(self._weigh(self._table(list(texts))) @ self._components.T, dtype=np.float32)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Give what :meth:`from_state` needs: settings as JSON, and arrays.
+
+        Returns
+        -------
+        meta : dict
+            Settings.
+        arrays : dict of name to ndarray
+            What was learned; empty before :meth:`fit`.
+        """
+        meta = {
+            "n_components": self.n_components,
+            "random_state": self.random_state,
+            "tokenizer": tokenizer_spec(self.tokenizer),
+        }
+        if self._components is None:
+            return meta, {}
+        words = np.frombuffer(json.dumps(list(self._vocab)).encode(), dtype=np.uint8)
+        return meta, {"lsa_vocab": words, "lsa_idf": self._idf, "lsa_components": self._components}
+
+    @classmethod
+    def from_state(
+        cls, meta: dict[str, Any], arrays: Mapping[str, np.ndarray], *, tokenizer: Any = None
+    ) -> LSAEmbedder:
+        """Make an embedder of what :meth:`state` gave.
+
+        Parameters
+        ----------
+        meta : dict
+            Settings.
+        arrays : mapping of name to ndarray
+            What was learned.
+        tokenizer : callable, optional
+            Needed where it was a callable of your own.
+
+        Returns
+        -------
+        LSAEmbedder
+            It embeds as the one that was saved.
+        """
+        try:
+            found = tokenizer_of(meta["tokenizer"], tokenizer, "the LSAEmbedder")
+            embed = cls(meta["n_components"], tokenizer=found, random_state=meta["random_state"])
+            if "lsa_components" in arrays:
+                words = parse_json(arrays["lsa_vocab"].tobytes(), "the vocabulary")
+                embed._vocab = {word: number for number, word in enumerate(words)}
+                embed._idf, embed._components = arrays["lsa_idf"], arrays["lsa_components"]
+                if not len(words) == len(embed._idf) == embed._components.shape[1]:
+                    raise ValueError("its arrays do not belong together")
+        except (KeyError, TypeError, IndexError) as error:
+            raise ValueError(f"the saved LSAEmbedder is damaged: {error!r}.") from None
+        return embed
+
+    def words_between(self, query: str, text: str) -> pd.DataFrame:
+        """Say which words of a text bring it near a query.
+
+        With term weights x of the text, q of the query and the dimensions V as rows, the dot product of the
+        two vectors is ``sum over words of x_w (V^T V q)_w``: a word counts by how strongly the query's
+        words, or words that keep their company, call for it.
+
+        Parameters
+        ----------
+        query, text : str
+            The two texts.
+
+        Returns
+        -------
+        DataFrame
+            ``word, value``, strongest first; the values sum to the dot product.
+
+        Examples
+        --------
+        >>> embed = LSAEmbedder(2).fit(["cat and dog", "dog and wolf", "ship and sea", "sea and harbour"])
+        >>> embed.words_between("cat", "dog and wolf")["word"].tolist()
+        ['dog', 'wolf']
+        """
+        if self._components is None:
+            raise ValueError("LSAEmbedder must be fitted before it explains; call fit(texts).")
+        rows = self._weigh(self._table([query, text]))
+        called = self._components.T @ (self._components @ rows[[0]].toarray()[0])
+        start, end = rows.indptr[1], rows.indptr[2]
+        terms, weights = rows.indices[start:end], rows.data[start:end]
+        names = list(self._vocab)
+        frame = pd.DataFrame(
+            {"word": pd.Series([names[t] for t in terms], dtype="str"), "value": weights * called[terms]}
+        )
+        return frame.sort_values("value", key=np.abs, ascending=False, kind="stable", ignore_index=True)
 
     def _table(self, texts: list[str]) -> sp.csr_array:
         """Count the known words of texts: documents by terms."""

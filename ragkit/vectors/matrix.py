@@ -55,6 +55,11 @@ class Matrix:
         positive = lengths[lengths > 0]
         self._plain = bool(((positive > low) & (positive < high)).all())
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.rows.nbytes + (self._inverse.nbytes if len(self.rows) else 0)
+
     def nearest(
         self,
         queries: np.ndarray,

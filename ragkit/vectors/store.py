@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ragkit.diversity import mmr
 from ragkit.frames import (
     as_ids,
     as_queries,
@@ -19,10 +20,13 @@ from ragkit.frames import (
     some,
     warn,
 )
+from ragkit.frames.folder import from_snapshot, load_folder, save_folder, to_snapshot
 from ragkit.frames.runs import query_rows, run_of_slots
 from ragkit.frames.table import DocTable
-from ragkit.similarity import as_matrix
+from ragkit.similarity import as_matrix, cosine_similarity, dot_similarity, euclidean_distance
+from ragkit.vectors.ledger import explain_similarity
 from ragkit.vectors.matrix import METRICS, Matrix, similarities
+from ragkit.vectors.retriever import Retriever, make_retriever
 
 
 class VectorStore:
@@ -193,7 +197,7 @@ class VectorStore:
 
     # ---------------------------------------------------------------- updates
 
-    def add(self, docs: Any, *, vectors: Any = None) -> list[str]:
+    def add(self, docs: Any, *, vectors: Any = None, replace_docs: bool = False) -> list[str]:
         """Add documents; one whose id is there replaces the old one in its place.
 
         Parameters
@@ -202,6 +206,8 @@ class VectorStore:
             Whatever :func:`ragkit.as_docs` takes; bare strings are numbered from where the store stands.
         vectors : array_like of shape (n, d) or dict of id to vector, optional
             Their vectors, row by row; then the text is optional. None to embed the texts.
+        replace_docs : bool, default=False
+            Whether all chunks of the documents at hand go first, so that none of an old version stays.
 
         Returns
         -------
@@ -225,7 +231,7 @@ class VectorStore:
         else:
             rows = self._checked(call_embedder(self._given_embed, self._texts_of(frame)), units)
         before = self._table.n_slots
-        self._table.commit(frame)
+        self._table.commit(frame, replace_docs=replace_docs)
         if rows is not None and len(rows):
             if self._matrix.dim not in (None, rows.shape[1]):  # every old vector is overwritten or gone
                 self._matrix = Matrix()
@@ -318,6 +324,117 @@ class VectorStore:
                 found[row] = hit
         return run_of_slots(query_ids, [f[0] for f in found], [f[1] for f in found], self._table, top_k)
 
+    def mmr(
+        self,
+        queries: Any = None,
+        *,
+        top_k: int | None = 4,
+        fetch_k: int | None = 20,
+        lambda_: float = 0.5,
+        vectors: Any = None,
+        where: Any = None,
+    ) -> pd.DataFrame:
+        """Search and diversify in one step: maximal marginal relevance on cosines.
+
+        Parameters
+        ----------
+        queries : queries, optional
+            Whatever :func:`ragkit.as_queries` takes; embedded, unless `vectors` are given.
+        top_k : int or None, default=4
+            How many come back for each query.
+        fetch_k : int or None, default=20
+            How many of the nearest are candidates, at least `top_k`; None for all.
+        lambda_ : float, default=0.5
+            1 is relevance only, 0 is novelty only.
+        vectors : array_like or dict, optional
+            The queries' vectors, as in :meth:`search`.
+        where : dict, callable or Series, optional
+            Which documents are candidates; applied before they are fetched.
+
+        Returns
+        -------
+        DataFrame
+            A run with the ledger of :func:`ragkit.mmr`; relevance is the cosine with the query.
+
+        See Also
+        --------
+        ragkit.mmr : Diversifies any run.
+
+        References
+        ----------
+        .. [1] Carbonell and Goldstein. The use of MMR, diversity-based reranking. SIGIR 1998.
+
+        Examples
+        --------
+        >>> store = VectorStore(list("abcd"), vectors=[[9, 1], [9, 2], [1, 1], [1, 9]])
+        >>> store.mmr(vectors=[1, 0], top_k=2, lambda_=0.3)["doc_id"].tolist()
+        ['0', '3']
+        """
+        top_k, fetch_k = check_top_k(top_k), check_top_k(fetch_k, "fetch_k")
+        if fetch_k is not None and (top_k is None or fetch_k < top_k):
+            raise ValueError(f"fetch_k must be at least top_k; got fetch_k={fetch_k}, top_k={top_k}.")
+        run = self.search(queries, top_k=fetch_k, vectors=vectors, where=where)
+        if self._metric == "cosine":
+            return mmr(run, self, lambda_=lambda_, top_k=top_k, scale=None)
+        query_ids, matrix, _ = self._query_vectors(queries, vectors, quiet=True)
+        named = dict(zip(query_ids, matrix))
+        return mmr(run, self, lambda_=lambda_, top_k=top_k, scale=None, relevance="cosine", queries=named)
+
+    def retriever(
+        self,
+        *,
+        top_k: int | None = 4,
+        search_type: str = "similarity",
+        lambda_: float | None = None,
+        fetch_k: int | None = None,
+        min_score: float | None = None,
+        where: Any = None,
+        **unknown: Any,
+    ) -> Retriever:
+        """Make a function ``queries -> run`` of this store.
+
+        Parameters
+        ----------
+        top_k : int or None, default=4
+            How many come back for each query.
+        search_type : {"similarity", "mmr", "score_threshold"}, default="similarity"
+            Nearest first; diversified; or nearest of at least `min_score`.
+        lambda_ : float, optional
+            For ``"mmr"``: 1 is relevance only, 0 is novelty only; None for 0.5.
+        fetch_k : int, optional
+            For ``"mmr"``: how many of the nearest are candidates; None for 20.
+        min_score : float, optional
+            For ``"score_threshold"``: the least similarity.
+        where : dict, callable or Series, optional
+            Which documents may be found.
+        **unknown
+            Nothing else is taken: the error lists what is.
+
+        Returns
+        -------
+        Retriever
+            A callable that looks the store up when it is called, so later documents are found too.
+
+        Raises
+        ------
+        ValueError
+            If an option does not exist or does not belong to the search type.
+
+        Examples
+        --------
+        >>> find = VectorStore({"a": "red fox", "b": "blue whale"}).retriever(top_k=1)
+        >>> find
+        Retriever(2 documents, top_k=1, search_type='similarity')
+        >>> find("whale")["doc_id"].tolist()
+        ['b']
+        """
+        if unknown:
+            options = ["top_k", "search_type", "lambda_", "fetch_k", "min_score", "where"]
+            check_choice("option of retriever", next(iter(unknown)), options)
+        return make_retriever(
+            self, top_k, search_type, min_score, where, {"lambda_": lambda_, "fetch_k": fetch_k}
+        )
+
     def score_all(self, queries: Any = None, *, vectors: Any = None) -> pd.DataFrame:
         """Compute the similarity of every document to each query, in document order.
 
@@ -374,6 +491,279 @@ class VectorStore:
             mine = np.flatnonzero(asked == row)
             out[mine] = similarities(matrix[row], self._matrix.rows[slots[mine]], self._metric)
         return out
+
+    # ---------------------------------------------------------------- looking inside
+
+    def similarity(self, ids_a: Any, ids_b: Any = None) -> Any:
+        """Compute the similarity between units of the store.
+
+        Parameters
+        ----------
+        ids_a : str or sequence of str, shape (n,)
+            Unit ids.
+        ids_b : str or sequence of str, shape (m,), optional
+            Unit ids; None for `ids_a`.
+
+        Returns
+        -------
+        float, or ndarray of shape (n,), (m,) or (n, m)
+            Similarities by the store's metric; an axis is there for each list.
+
+        Examples
+        --------
+        >>> store = VectorStore(["", "", ""], vectors=[[1, 0], [0, 1], [1, 1]])
+        >>> store.similarity("0", ["1", "2"]).round(3).tolist()
+        [0.0, 0.707]
+        """
+        ids_b = ids_a if ids_b is None else ids_b
+        a, b = (self.vectors([ids] if isinstance(ids, str) else ids) for ids in (ids_a, ids_b))
+        if self._metric == "euclidean":
+            table = 1 / (1 + euclidean_distance(a, b))
+        else:
+            table = (cosine_similarity if self._metric == "cosine" else dot_similarity)(a, b)
+        one_a, one_b = isinstance(ids_a, str), isinstance(ids_b, str)
+        if one_a and one_b:
+            return float(table[0, 0])
+        return table[0] if one_a else table[:, 0] if one_b else table
+
+    def explain(
+        self, query: Any = None, unit_id: str = "", *, vectors: Any = None, top: int = 10
+    ) -> pd.DataFrame:
+        """Take the similarity of one document to one query apart.
+
+        Parameters
+        ----------
+        query : str, optional
+            The query's text; embedded, unless `vectors` is given.
+        unit_id : str
+            The document.
+        vectors : array_like of shape (d,), optional
+            The query's vector.
+        top : int, default=10
+            How many dimensions or words are listed; the rest is summed up.
+
+        Returns
+        -------
+        DataFrame
+            ``part, kind, value``. First the measures: ``dot, query_norm, unit_norm`` and the score. Then the
+            strongest dimensions, or, where the embedder can say, the document's words with what each adds;
+            these sum to the score (for ``"euclidean"`` to the squared distance).
+
+        Examples
+        --------
+        >>> store = VectorStore({"a": "red fox", "b": "blue whale", "c": "fox and whale"})
+        >>> ledger = store.explain("fox", "a")
+        >>> ledger["part"].tolist()
+        ['dot', 'query_norm', 'unit_norm', 'cosine', 'fox', 'red']
+        """
+        if query is not None and not isinstance(query, str):
+            raise TypeError(f"query must be a string; got {type(query).__name__}.")
+        _, matrix, _ = self._query_vectors(query, None if vectors is None else [vectors], quiet=True)
+        slot = self._table.slots_of([str(unit_id)])[0]
+        words = None
+        between = getattr(self.embed, "words_between", None)
+        if callable(between) and query is not None and vectors is None and self._origin == "embedded":
+            words = between(query, self._table.rows["text"].iloc[slot])
+        return explain_similarity(matrix[0], self._matrix.rows[slot], self._metric, words, top)
+
+    def stats(self) -> dict[str, Any]:
+        """Describe the store in numbers.
+
+        Returns
+        -------
+        dict
+            ``documents, dimension, metric, memory`` (bytes of the vectors).
+
+        Examples
+        --------
+        >>> VectorStore(["", ""], vectors=[[1.0, 0.0], [0.0, 1.0]]).stats()["dimension"]
+        2
+        """
+        self._settle()
+        return {
+            "documents": len(self),
+            "dimension": self._matrix.dim,
+            "metric": self._metric,
+            "memory": self._matrix.nbytes,
+        }
+
+    # ---------------------------------------------------------------- saving
+
+    def save(self, folder: Any) -> None:
+        """Save the store to a folder: vectors, documents and settings, as npz and JSON.
+
+        Parameters
+        ----------
+        folder : path
+            A folder that is new, empty, or holds an earlier save, which is replaced in one step.
+
+        Raises
+        ------
+        ValueError
+            If the folder holds other files, or a column of the documents cannot be written as JSON.
+
+        See Also
+        --------
+        VectorStore.load : The way back.
+        """
+        save_folder(folder, "VectorStore", *self._packed())
+
+    @classmethod
+    def load(
+        cls,
+        folder: Any,
+        *,
+        embed: Callable[[list[str]], Any] | None = None,
+        query_embed: Callable[[list[str]], Any] | None = None,
+    ) -> VectorStore:
+        """Load a store from a folder.
+
+        Parameters
+        ----------
+        folder : path
+            What :meth:`save` wrote.
+        embed : callable, optional
+            The embedder, to search by text; an LSAEmbedder of the store's own comes back by itself. One that
+            is given is tried on a document: its vector must be the saved one.
+        query_embed : callable, optional
+            The queries' own embedder, if there was one.
+
+        Returns
+        -------
+        VectorStore
+            It finds what the one that was saved found.
+
+        Raises
+        ------
+        ValueError
+            If the folder is damaged or foreign, or the embedder is another one.
+        FileNotFoundError
+            If there is nothing.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     VectorStore({"a": "red fox", "b": "blue whale"}).save(folder)
+        ...     VectorStore.load(folder).search("fox", top_k=1)["doc_id"].tolist()
+        ['a']
+        """
+        return cls._unpacked(*load_folder(folder, "VectorStore"), embed, query_embed)
+
+    def to_json(self) -> str:
+        """Write the store as one JSON text, for small collections; numbers come back to the last bit.
+
+        Returns
+        -------
+        str
+            JSON.
+
+        Examples
+        --------
+        >>> store = VectorStore({"a": ""}, vectors=[[0.1, 1e-300]])
+        >>> VectorStore.from_json(store.to_json()).vectors().tolist()
+        [[0.1, 1e-300]]
+        """
+        return to_snapshot("VectorStore", *self._packed())
+
+    @classmethod
+    def from_json(
+        cls,
+        text: str,
+        *,
+        embed: Callable[[list[str]], Any] | None = None,
+        query_embed: Callable[[list[str]], Any] | None = None,
+    ) -> VectorStore:
+        """Make a store of what :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+            JSON.
+        embed, query_embed : callable, optional
+            As in :meth:`load`.
+
+        Returns
+        -------
+        VectorStore
+            It finds what the one that was written found.
+
+        Raises
+        ------
+        ValueError
+            If the text is damaged or foreign, or the embedder is another one.
+        """
+        return cls._unpacked(*from_snapshot(text, "VectorStore"), embed, query_embed)
+
+    def _packed(self) -> tuple[dict[str, Any], pd.DataFrame, dict[str, np.ndarray]]:
+        """Give settings, documents and arrays, all in document order."""
+        self._settle()
+        arrays = {"vectors": self._matrix.rows[self._table.slots]}
+        of_lsa = None
+        lsa = self._fitted if self._fitted is not None else self._given_embed
+        if hasattr(lsa, "state") and hasattr(lsa, "from_state"):
+            of_lsa, learned = lsa.state()
+            arrays |= learned
+        meta = {"metric": self._metric, "origin": self._origin, "refits": self._refits, "lsa": of_lsa}
+        return meta | {"embed": repr(self._given_embed)}, self._table.frame, arrays
+
+    @classmethod
+    def _unpacked(
+        cls, meta: Any, docs: pd.DataFrame, arrays: Any, embed: Any, query_embed: Any
+    ) -> VectorStore:
+        try:
+            metric, origin, refits, of_lsa = (meta[k] for k in ("metric", "origin", "refits", "lsa"))
+            rows = arrays["vectors"]
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"the saved VectorStore is damaged: {error!r}.") from None
+        own = None
+        if embed is None and of_lsa is not None and of_lsa["tokenizer"]["options"] is not None:
+            own = saved_lsa(of_lsa, arrays)
+        if embed is None:
+            embed = (
+                own
+                if own is not None and not refits
+                else None
+                if own is not None
+                else _Absent(meta.get("embed"))
+            )
+        store = cls(embed=embed, metric=metric, query_embed=query_embed)
+        if own is not None and refits:
+            store._given_embed = unfitted_lsa(own)
+        rows = as_matrix(rows, "the saved vectors") if len(docs) else np.empty((0, 0))
+        if len(rows) != len(docs):
+            raise ValueError(
+                f"the saved VectorStore is damaged: {len(rows)} vectors for {len(docs)} documents."
+            )
+        store._table.restore(docs, np.arange(len(docs)))
+        store._matrix.append(rows)
+        store._origin = origin if len(docs) else None
+        store._fitted = own if refits else None
+        store._check_same_embedder(embed)
+        return store
+
+    def _check_same_embedder(self, embed: Any) -> None:
+        """Refuse an embedder that does not give a saved document its saved vector."""
+        if self._origin != "embedded" or embed is None or isinstance(embed, _Absent):
+            return
+        if self._refits:  # it will be fitted to these texts anyway
+            self._stale = True
+            return
+        self._settle()
+        texts = self._table.rows["text"]
+        tried = np.flatnonzero(texts.str.strip().ne("").to_numpy(dtype=bool))[:1]
+        if not len(tried):
+            return
+        now, then = call_embedder(embed, texts.iloc[tried].tolist())[0], self._matrix.rows[tried[0]]
+        if len(now) != len(then):
+            raise ValueError(
+                f"the embedder gives vectors of {len(now)} numbers, the saved ones have {len(then)}; "
+                "give the one that made them."
+            )
+        if not np.allclose(now, then, rtol=0, atol=1e-3 * max(1e-30, float(np.abs(then).max()))):
+            raise ValueError(
+                "the embedder gives another vector than the saved one; give the one that made them."
+            )
 
     # ---------------------------------------------------------------- inside
 
@@ -520,6 +910,37 @@ def _given_queries(frame: pd.DataFrame | None, vectors: Any) -> tuple[pd.Series,
     if len(frame) != len(matrix):
         raise ValueError(f"vectors must have one row per query; got {len(matrix)} for {len(frame)} queries.")
     return frame["query_id"], matrix
+
+
+class _Absent:
+    """Stands for the embedder of a loaded store that was not given."""
+
+    fitted = True
+
+    def __init__(self, name: Any):
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"(not given: {self.name})"
+
+    def __call__(self, texts: list[str]) -> Any:
+        raise ValueError(
+            f"this store was saved with embed={self.name}; give it to load(folder, embed=...) to embed texts."
+        )
+
+
+def saved_lsa(meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
+    """Make the LSAEmbedder of a saved store."""
+    from ragkit.text.lsa import LSAEmbedder
+
+    return LSAEmbedder.from_state(meta, arrays)
+
+
+def unfitted_lsa(fitted: Any) -> Any:
+    """Make an LSAEmbedder with the same settings, to be fitted."""
+    from ragkit.text.lsa import LSAEmbedder
+
+    return LSAEmbedder(fitted.n_components, tokenizer=fitted.tokenizer, random_state=fitted.random_state)
 
 
 def _default_embedder() -> Callable[[list[str]], Any]:
