@@ -15,15 +15,18 @@ from ragkit.plot.style import COLOURS
 CSS = """<style>
 .rk-panel{font-size:13px;line-height:1.4;color:var(--jp-ui-font-color1,inherit)}
 .rk-table.rk-table{border-collapse:collapse;table-layout:auto;font-variant-numeric:tabular-nums;width:100%}
-.rk-table.rk-table th,.rk-table.rk-table td{padding:3px 6px;text-align:left;vertical-align:top;border:0;background:transparent}
-.rk-table.rk-table thead th{border-bottom:1px solid currentColor;font-weight:600;vertical-align:bottom;line-height:1.2}
+.rk-table.rk-table th,.rk-table.rk-table td{padding:3px 6px;text-align:left;vertical-align:top;border:0;
+background:transparent}
+.rk-table.rk-table thead th{border-bottom:1px solid currentColor;font-weight:600;vertical-align:bottom;
+line-height:1.2}
 .rk-table.rk-table .doc{min-width:12em;width:100%;overflow-wrap:anywhere}
 .rk-table.rk-table tbody tr{background:transparent}
 .rk-table.rk-table tbody tr:nth-child(even){background:rgba(127,127,127,.09)}
 .rk-table.rk-table .num{text-align:right;white-space:nowrap}
 .rk-table.rk-table .id{opacity:.75;font-size:12px}
 .rk-table.rk-table .title{font-weight:600}
-.rk-table.rk-table mark{background:rgba(230,159,0,.38);color:inherit;font-weight:600;border-radius:2px;padding:0 1px}
+.rk-table.rk-table mark{background:rgba(230,159,0,.38);color:inherit;font-weight:600;border-radius:2px;
+padding:0 1px}
 .rk-foot{display:flex;flex-wrap:wrap;gap:2px 10px;align-items:center;margin-top:2px}
 .rk-bars{display:flex;width:140px;height:12px;background:rgba(127,127,127,.15)}
 .rk-bars span{display:block;height:12px}

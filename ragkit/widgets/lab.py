@@ -305,7 +305,6 @@ class Lab(Panel):
             self._message,
             W.HBox(self._pin_row(), layout=W.Layout(**wrap)),
             self._box("pins"),
-            W.HBox([results, aside], layout=W.Layout(flex_flow="row wrap", align_items="flex-start")),
             W.HBox(
                 [
                     self._box("scores", flex="1 1 300px", width="auto"),
@@ -313,6 +312,7 @@ class Lab(Panel):
                 ],
                 layout=W.Layout(flex_flow="row wrap", align_items="flex-start"),
             ),
+            W.HBox([results, aside], layout=W.Layout(flex_flow="row wrap", align_items="flex-start")),
         ]
 
     def _query_row(self) -> list[Any]:
@@ -362,6 +362,7 @@ class Lab(Panel):
         str
             Its name: A, B, C and so on.
         """
+        self.settle()
         name = self._pins.add(self.params)
         self._pins_changed()
         return name

@@ -156,8 +156,18 @@ class Panel:
         return self._boxes[name]
 
     def _changed(self, change: Any) -> None:
-        if self._held == 0 and not self.closed:
+        if self._held or self.closed:
+            return
+        # What a person drags may be throttled; what code sets must be there in its next line.
+        if change is not None and _from_page(change):
             self._throttle()
+        else:
+            self._throttle.now()
+
+    def settle(self) -> None:
+        """Finish what is due, so that `params` and `value` are those of the controls."""
+        if self._throttle.due:
+            self._throttle.now()
 
     @contextmanager
     def batch(self) -> Iterator[None]:
@@ -361,6 +371,11 @@ class Panel:
         # What GitHub, nbviewer and nbconvert show: the same screen, standing still.
         bundle["text/html"] = self._static(self._images())
         return bundle
+
+
+def _from_page(change: Any) -> bool:
+    """Say whether a control was moved in the page, not by code: ipywidgets locks what it receives."""
+    return bool(getattr(change["owner"], "_property_lock", None))
 
 
 def _equal(left: dict[str, Any], right: dict[str, Any]) -> bool:

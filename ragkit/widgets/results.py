@@ -41,7 +41,7 @@ def word_spans(tokenizer: Callable[[str], list[str]], text: str) -> list[tuple[i
     return [(m.start(), m.end(), tokenizer(m.group())) for m in re.finditer(r"\w+", text)]
 
 
-def snippet(text: str, hits: list[tuple[int, int, str]], width: int = 200) -> tuple[int, int]:
+def snippet(text: str, hits: list[tuple[int, int, str]], width: int = 170) -> tuple[int, int]:
     """Choose the stretch of a text that holds the most different matched words.
 
     Parameters
@@ -75,7 +75,7 @@ def snippet(text: str, hits: list[tuple[int, int, str]], width: int = 200) -> tu
 
 
 def marked(
-    text: str, tokens: set[str], tokenizer: Callable[[str], list[str]] | None, width: int = 200
+    text: str, tokens: set[str], tokenizer: Callable[[str], list[str]] | None, width: int = 170
 ) -> str:
     """Show the best stretch of a text, its matched words marked, everything escaped.
 
@@ -214,10 +214,11 @@ class ResultList:
             text = self._look_up(row[unit], row["doc_id"])
             name = f'<div class="title">{escape(text.title)}</div>' if text.title else ""
             body = marked(text.body, set(tokens), self.tokenizer)
-            self._snippets[key] = f'{name}<div>{body} <span class="id">{escape(row[unit])}</span></div>'
+            self._snippets[key] = f"{name}<div>{body}</div>"
         values = {name: float(_number(row[f"{name}_contribution"])) for name in parts}
         bar = html.bars(values, full) if parts else ""
-        return f'<td class="doc">{self._snippets[key]}<div class="rk-foot">{bar}{_nearest(row)}</div></td>'
+        foot = f'{bar}<span class="id">{escape(row[unit])}</span>{_nearest(row)}'
+        return f'<td class="doc">{self._snippets[key]}<div class="rk-foot">{foot}</div></td>'
 
 
 def moved(before: int | None, now: int) -> str:

@@ -45,6 +45,16 @@ class Throttle:
         else:
             self._handle = loop.call_later(left, self._run)
 
+    def now(self) -> None:
+        """Run at once, in place of the run that may be due."""
+        self.cancel()
+        self._run()
+
+    @property
+    def due(self) -> bool:
+        """Whether a run is waiting for its time."""
+        return self._handle is not None
+
     def cancel(self) -> None:
         """Forget the run that is due, if one is."""
         if self._handle is not None:

@@ -15,6 +15,7 @@ from ragkit.text import Tokenizer
 from ragkit.vectors import VectorStore
 from ragkit.widgets import explore
 from ragkit.widgets.results import marked, snippet
+from ragkit.widgets.ruler import inside, ruler
 
 TEXTS = {
     "crane": "The crane dances in the marsh before it flies south in a grey flock.",
@@ -380,3 +381,114 @@ def test_snippets_never_lose_a_character_between_their_ends():
         html = marked(text, {"crane"}, Tokenizer(), 90)
         plain = html.replace("<mark>", "").replace("</mark>", "").replace("&lt;", "<").strip("… ")
         assert plain in text
+
+
+# --- pins ---------------------------------------------------------------------------------------------------
+
+
+def test_pinned_settings_are_columns_to_compare_with(lab):
+    lab.controls["weight"].value = 0.1
+    assert lab.pin() == "A"
+    lab.controls["weight"].value = 0.9
+    assert lab.pin() == "B"
+    lab.set(weight=0.5, against="A")
+    assert list(lab._result.scores.columns) == ["metric", "start", "A", "B", "now"]
+    assert "rank in B" in lab._views["results"] and "from A" in lab._views["results"]
+    assert list(lab.pins) == ["start", "A", "B"] and lab.pins["A"]["weights"]["vector"] == 0.1
+
+
+def test_the_comparison_is_that_of_compare_over_all_judged_queries(lab, hybrid):
+    from ragkit.experiment import compare
+
+    lab.controls["k1"].value = 0.2
+    lab.pin()
+    lab.set(fusion="linear", weight=0.2)
+    runs = {
+        name: hybrid.search(QUERIES, **params) for name, params in (lab.pins | {"now": lab.params}).items()
+    }
+    expected = compare(runs, QRELS, metrics=lab.stages.metrics, baseline="start")
+    found = lab.comparison()
+    pd.testing.assert_frame_equal(found[expected.columns.tolist()], expected)
+    assert found.loc[found["system"] == "now", "fusion"].unique().tolist() == ["linear"]
+    mean = expected[(expected["system"] == "now") & (expected["metric"] == "ndcg@10")]["mean"].iloc[0]
+    assert f"{mean:.3f}" in lab._views["means"]
+
+
+def test_the_code_of_the_pins_gives_the_comparison(lab, hybrid):
+    lab.controls["k1"].value = 0.2
+    lab.pin()
+    lab.controls["weight"].value = 0.3
+    names = {"hybrid": hybrid, "queries": QUERIES, "qrels": QRELS}
+    exec(lab.code(), names)
+    table = lab.comparison()
+    pd.testing.assert_frame_equal(names["table"], table[names["table"].columns.tolist()])
+    pd.testing.assert_frame_equal(names["value"], lab.value)
+
+
+def test_clearing_the_pins_compares_with_the_start_again(lab):
+    lab.controls["weight"].value = 0.1
+    lab.pin()
+    lab.set(weight=0.2, against="A")
+    lab.clear_pins()
+    assert lab.controls["against"].value == "start" and list(lab.pins) == ["start"]
+    assert lab.error is None and "from start" in lab._views["results"]
+
+
+def test_pins_come_back_with_the_state(lab, hybrid):
+    lab.controls["weight"].value = 0.1
+    lab.pin()
+    again = explore(hybrid, QUERIES, QRELS, **lab.state)
+    assert again.pins["A"] == lab.pins["A"]
+    again.close()
+    with pytest.raises(ValueError, match="pins cannot be called"):
+        explore(hybrid, QUERIES, pins={"now": lab.params})
+
+
+def test_what_dropped_out_is_named(lab):
+    lab.set(top_k=2)
+    lab.set(weight=0.0, min_score=-1.0)
+    gone = [d for d in lab._result.others["start"]["doc_id"] if d not in set(lab.value["doc_id"])]
+    assert gone and "gone since start: " in lab._views["results"]
+
+
+# --- order of queries ---------------------------------------------------------------------------------------
+
+
+def test_worst_first_sorts_by_the_first_metric_in_this_setting(lab, hybrid):
+    lab.set(weight=0.0)
+    lab.controls["order"].value = "worst first"
+    scores = evaluate(hybrid.search(QUERIES, **lab.params), QRELS, metrics="ndcg@10")
+    worst = scores.sort_values("value", kind="stable")["query_id"].tolist()
+    assert [value for _, value in lab.controls["query"].options] == worst
+    assert lab.query == worst[0]
+    lab.controls["order"].value = "as given"
+    assert [value for _, value in lab.controls["query"].options] == ["q1", "q2", "q3"]
+
+
+# --- ruler --------------------------------------------------------------------------------------------------
+
+
+def test_the_ruler_steps_to_every_selection_that_mmr_can_make(lab, hybrid):
+    lab.set(top_k=3, diversify=True, lambda_=0.0)
+    path = lab._result.path
+    seen = [tuple(lab.value["doc_id"])]
+    for _ in range(len(path) - 1):
+        lab._ruler.step(+1)
+        seen.append(tuple(lab.value["doc_id"]))
+    assert seen == [tuple(ids) for ids in path["unit_ids"]] and len(set(seen)) == len(seen) > 2
+    lab._ruler.step(+1)
+    assert tuple(lab.value["doc_id"]) == seen[-1]
+
+
+def test_a_ruler_marks_the_edges_and_shades_the_stretch_where_nothing_changes():
+    html = ruler([0.0, 0.25, 0.5], 0.3)
+    assert html.count("border-left:1px solid") == 2
+    assert "the result is the same from 0.25 to 0.5" in html and "left:25.000%;width:25.000%" in html
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "number"),
+    [(0.0, 1.0, 0.5), (0.31, 0.34, 0.33), (0.501, 0.5023, 0.502), (0.2, 0.9, 0.6)],
+)
+def test_a_ruler_goes_to_a_number_that_a_person_would_type(left, right, number):
+    assert inside(left, right) == number

@@ -209,7 +209,6 @@ def test_thirty_panels_opened_and_closed_leave_no_widget_alive():
     for _ in range(30):
         panel = Toy()
         panel.widget._repr_mimebundle_()
-        panel.controls["k"].value = 4
         panel.close()
     assert live_widgets() == before
 
@@ -331,24 +330,39 @@ def test_the_throttle_runs_every_request_where_no_loop_runs():
     assert len(seen) == 5
 
 
-def test_slow_work_is_throttled_and_says_that_it_is_working():
-    class Slow(Toy):
-        def _compute(self, state):
-            said.append(self._message.value)
-            time.sleep(0.16)
-            return super()._compute(state)
+class Slow(Toy):
+    """Takes longer than a step of a slider may take, and notes what its message line says meanwhile."""
 
+    def _compute(self, state):
+        self.said = self._message.value
+        time.sleep(0.16)
+        return super()._compute(state)
+
+
+def test_slow_work_is_throttled_and_says_that_it_is_working():
     async def drag(panel):
         for k in (4, 6, 7, 8, 9):
-            panel.controls["k"].value = k
+            panel.controls["k"].set_state({"value": k})  # as a message from the page does
             await asyncio.sleep(0)
         await asyncio.sleep(0.4)
 
-    said = []
     panel = Slow()
     asyncio.run(drag(panel))
     assert panel.params["k"] == 9 and panel.calls < 6
-    assert "working" in said[-1]
+    assert "working" in panel.said
+    panel.close()
+
+
+def test_what_code_sets_is_there_in_its_next_line_however_slow():
+    async def cell(panel):
+        seen = []
+        for k in (4, 6, 7):
+            panel.controls["k"].value = k
+            seen.append((panel.params["k"], len(panel.value)))
+        return seen
+
+    panel = Slow()
+    assert asyncio.run(cell(panel)) == [(4, 4), (6, 6), (7, 7)]
     panel.close()
 
 
