@@ -38,8 +38,11 @@ from ragkit.diversity import (
 )
 from ragkit.embedding import LSAEmbedder, TableEmbedder
 from ragkit.experiment import (
+    Tuned,
     compare,
     per_query,
+    sweep,
+    tune,
 )
 from ragkit.explain import explain
 from ragkit.frames import (
@@ -72,6 +75,7 @@ __all__ = [
     "RetrievalWarning",
     "TableEmbedder",
     "Tokenizer",
+    "Tuned",
     "VectorStore",
     "as_docs",
     "as_qrels",
@@ -106,8 +110,10 @@ __all__ = [
     "score_chunks",
     "show",
     "show_chunks",
+    "sweep",
     "to_dict",
     "to_tuples",
+    "tune",
     "write_qrels",
     "write_queries",
     "write_run",

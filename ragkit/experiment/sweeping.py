@@ -1,0 +1,295 @@
+"""`sweep`: every setting of a retriever, measured query by query."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ragkit.experiment.settings import list_settings, make_call, settings_frame
+from ragkit.frames import as_qrels, as_queries, as_run, best_per_doc
+from ragkit.metrics.evaluation import Scored, score_run, scores_frame, warn_about
+from ragkit.metrics.names import Metric, parse_metrics
+
+# What decides the slow stages of a search: settings that share these run one after another.
+_SLOW = ("where", "variant", "k1", "b", "pool", "min_score")
+
+
+class Outcome(NamedTuple):
+    """What became of one setting."""
+
+    setting: int
+    seconds: float
+    scores: pd.DataFrame | None
+    error: str
+    unjudged: list[str]
+    strange: bool
+
+
+class Measure(NamedTuple):
+    """How a run is scored; sent to the workers with each task."""
+
+    qrels: pd.DataFrame | None
+    metrics: list[Metric]
+    vectors: Any
+    over: Any
+
+
+def sweep(
+    retriever: Any,
+    grid: Any,
+    qrels: Any = None,
+    *,
+    queries: Any = None,
+    metrics: Any = (),
+    n: int | None = None,
+    vectors: Any = None,
+    over: Any = "judged",
+    path: Any = None,
+    progress: bool | None = None,
+    random_state: int = 0,
+) -> pd.DataFrame:
+    """Measure every setting of a retriever on every query.
+
+    Parameters
+    ----------
+    retriever : KeywordIndex, VectorStore, HybridSearch, dict of runs, or callable
+        Of an object the ``search`` method is called; a dict of runs is given to :func:`ragkit.fuse`. A
+        callable takes the grid's names (and `queries` first, if it has a parameter more) and returns a
+        run, or a scores frame of its own (``query_id, metric, value``). A run over chunks is collapsed.
+    grid : dict of name to values, or list of dicts
+        A dict gives all combinations; with `n`, so many draws, where a value may be a distribution of
+        scipy.stats. A list names the settings one by one.
+    qrels : judgements, optional
+        Not needed by a callable that returns scores, or by metrics that read vectors.
+    queries : queries, optional
+        What the retriever is asked.
+    metrics : str, callable, or list of them
+        As in :func:`ragkit.evaluate`.
+    n : int, optional
+        How many settings to draw from `grid`.
+    vectors : VectorStore or mapping of unit id to vector, optional
+        For metrics that read vectors.
+    over : {"judged", "relevant", "retrieved"}, or query ids, default="judged"
+        Which queries are scored.
+    path : str or path, optional
+        A file that keeps what is done: a sweep that was interrupted goes on from there. It belongs to one
+        set of judgements and metrics; whether the retriever is the same is yours to know.
+    progress : bool, optional
+        None shows a bar when the sweep takes more than about two seconds, False never.
+    random_state : int, default=0
+        Seed of the draws.
+
+    Returns
+    -------
+    DataFrame
+        ``setting``, the parameters (a dict's keys as ``weights.keyword``), ``query_id, metric, value``,
+        ``seconds`` of the search, and ``error``: a setting that failed has one row that says why.
+
+    Raises
+    ------
+    ValueError
+        If the retriever has no parameter of a name, before anything is run; or if every setting fails.
+
+    See Also
+    --------
+    tune : Choose a setting, honestly.
+    plot.sweep : The result as a line or a heat map.
+
+    Notes
+    -----
+    Work is handed to joblib: ``with joblib.parallel_config(backend="loky", n_jobs=4): sweep(...)`` uses
+    four processes, and the backends of Dask and Ray their clusters. Settings that share the slow stages of
+    a HybridSearch are one task, so that these run once.
+
+    Examples
+    --------
+    >>> import ragkit as rk
+    >>> index = rk.KeywordIndex({"a": "red fox", "b": "red red wine and more wine"})
+    >>> table = sweep(index, {"b": [0.0, 1.0]}, {"q": {"b": 1}}, queries={"q": "red"}, metrics="rr")
+    >>> table[["b", "query_id", "metric", "value"]].values.tolist()
+    [[0.0, 'q', 'rr', 1.0], [1.0, 'q', 'rr', 0.5]]
+    """
+    settings = list_settings(grid, n, random_state)
+    measure = Measure(None if qrels is None else as_qrels(qrels), parse_metrics(metrics), vectors, over)
+    asked = None if queries is None else as_queries(queries)
+    names = list(dict.fromkeys(name for setting in settings for name in setting))
+    call = make_call(retriever, asked, names)
+    outcomes = run_settings(call, settings, measure, path=path, progress=progress)
+    _warn(outcomes)
+    return _tidy(outcomes, settings)
+
+
+def run_settings(
+    call: Callable[[dict[str, Any]], Any],
+    settings: list[dict[str, Any]],
+    measure: Measure,
+    *,
+    path: Any = None,
+    progress: bool | None = None,
+) -> list[Outcome]:
+    """Run all settings, from a file what it holds, and give their outcomes in order."""
+    from tqdm.auto import tqdm
+
+    log = None if path is None else Log(path, measure)
+    done: dict[int, Outcome] = {} if log is None else log.known(settings)
+    tasks = _tasks([number for number in range(len(settings)) if number not in done], settings)
+    bar = tqdm(total=len(settings), initial=len(done), desc="sweep", delay=2, disable=progress is False)
+    with bar:
+        for outcomes in _parallel(call, tasks, settings, measure):
+            for outcome in outcomes:
+                done[outcome.setting] = outcome
+                if log is not None:
+                    log.write(settings[outcome.setting], outcome)
+            bar.update(len(outcomes))
+    return [done[number] for number in range(len(settings))]
+
+
+def _tasks(todo: list[int], settings: list[dict[str, Any]]) -> list[list[int]]:
+    """Put settings that share the slow stages into one task."""
+    groups: dict[str, list[int]] = {}
+    for number in todo:
+        slow = {name: repr(settings[number].get(name)) for name in _SLOW}
+        groups.setdefault(json.dumps(slow), []).append(number)
+    return list(groups.values())
+
+
+def _parallel(call: Callable, tasks: list[list[int]], settings: list[dict], measure: Measure) -> Iterator:
+    from joblib import Parallel, delayed
+
+    jobs = [delayed(_run_task)(call, [(i, settings[i]) for i in task], measure) for task in tasks]
+    try:
+        yield from Parallel(return_as="generator")(jobs)
+    except ValueError as error:  # a backend that cannot stream (Ray) gives all at the end
+        if "return_as" not in str(error):
+            raise
+        yield from Parallel()(jobs)
+
+
+def _run_task(call: Callable, task: list[tuple[int, dict[str, Any]]], measure: Measure) -> list[Outcome]:
+    return [_run_setting(call, number, setting, measure) for number, setting in task]
+
+
+def _run_setting(call: Callable, number: int, setting: dict[str, Any], measure: Measure) -> Outcome:
+    start = time.perf_counter()
+    try:
+        found = call(setting)
+        seconds = time.perf_counter() - start
+        scored = _score(found, measure)
+    except Exception as error:  # one setting must not lose the others
+        text = f"{type(error).__name__}: {error}"
+        return Outcome(number, time.perf_counter() - start, None, text, [], False)
+    if isinstance(scored, pd.DataFrame):
+        return Outcome(number, seconds, scored, "", [], False)
+    labels = [metric.label for metric in measure.metrics]
+    scores = scores_frame(scored.queries, labels, scored.values)
+    return Outcome(number, seconds, scores, "", scored.unjudged, scored.strange)
+
+
+def _score(found: Any, measure: Measure) -> Scored | pd.DataFrame:
+    if isinstance(found, pd.DataFrame) and {"query_id", "metric", "value"} <= set(found.columns):
+        return found[["query_id", "metric", "value"]].reset_index(drop=True)
+    if not measure.metrics:
+        raise ValueError("sweep needs metrics=, unless the retriever returns scores.")
+    run = as_run(found)
+    if "chunk_id" in run.columns and any(metric.reads != "vectors" for metric in measure.metrics):
+        run = best_per_doc(run)
+    return score_run(run, measure.qrels, measure.metrics, vectors=measure.vectors, over=measure.over)
+
+
+def _warn(outcomes: list[Outcome]) -> None:
+    empty = np.empty((0, 0))
+    warn_about(
+        {
+            f"setting {o.setting}": Scored(pd.Index([]), empty, o.unjudged, o.strange)
+            for o in outcomes
+            if o.unjudged or o.strange
+        }
+    )
+
+
+def _tidy(outcomes: list[Outcome], settings: list[dict[str, Any]]) -> pd.DataFrame:
+    failed = [o for o in outcomes if o.scores is None]
+    if failed and len(failed) == len(outcomes):
+        raise ValueError(f"every setting failed; setting 0 with {failed[0].error}")
+    parts = [_rows(outcome) for outcome in outcomes]
+    scores = pd.concat(parts, ignore_index=True) if parts else _rows(None)
+    out = settings_frame(settings).merge(scores, on="setting", how="right")
+    return out.astype({"error": object if failed else "str"})
+
+
+def _rows(outcome: Outcome | None) -> pd.DataFrame:
+    """Give the rows of one setting; one without scores has a single row with its error."""
+    number, seconds, error = (
+        (0, 0.0, None) if outcome is None else (outcome[0], outcome[1], outcome.error or None)
+    )
+    if outcome is None or outcome.scores is None:
+        scores = pd.DataFrame({"query_id": [None], "metric": [None], "value": [np.nan]})
+    else:
+        scores = outcome.scores
+    typed = scores.assign(
+        query_id=scores["query_id"].astype("str"),
+        metric=scores["metric"].astype("str"),
+        value=scores["value"].astype(np.float64),
+        setting=number,
+        seconds=seconds,
+        error=pd.Series([error] * len(scores), dtype=object),
+    )
+    return typed if outcome is not None else typed.iloc[:0]
+
+
+class Log:
+    """A file of outcomes, one line of JSON each; a last line that was cut short does not count."""
+
+    def __init__(self, path: Any, measure: Measure):
+        self.path = Path(path).expanduser()
+        self.head = json.dumps({"ragkit": "sweep", "version": 1, "of": _fingerprint(measure)}) + "\n"
+        text = self.path.read_text(encoding="utf-8") if self.path.is_file() else ""
+        if text and not text.startswith(self.head):
+            raise ValueError(
+                f"{self.path.name} holds another sweep (other judgements, metrics, or no sweep at all); "
+                "give another path, or delete the file."
+            )
+        whole = text[: text.rfind("\n") + 1]
+        self.lines = whole.splitlines()[1:]
+        if whole != text or not text:
+            self.path.write_text(whole or self.head, encoding="utf-8")
+
+    def known(self, settings: list[dict[str, Any]]) -> dict[int, Outcome]:
+        """Give the outcomes of these settings that the file holds; failed ones are tried again."""
+        number = {_key(setting): n for n, setting in enumerate(settings)}
+        out = {}
+        for line in self.lines:
+            item = json.loads(line)
+            at = number.get(item["setting"])
+            if at is not None and not item["error"]:
+                scores = pd.DataFrame(item["scores"], columns=["query_id", "metric", "value"])
+                out[at] = Outcome(at, item["seconds"], scores, "", item["unjudged"], item["strange"])
+        return out
+
+    def write(self, setting: dict[str, Any], outcome: Outcome) -> None:
+        """Append one outcome."""
+        item = outcome._asdict() | {"setting": _key(setting)}
+        scores = outcome.scores
+        item["scores"] = None if scores is None else scores.astype(object).values.tolist()
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(item, ensure_ascii=True) + "\n")
+
+
+def _key(setting: dict[str, Any]) -> str:
+    return json.dumps(setting, sort_keys=True, default=lambda v: getattr(v, "__name__", None) or repr(v))
+
+
+def _fingerprint(measure: Measure) -> str:
+    digest = hashlib.sha256(repr([metric.label for metric in measure.metrics]).encode())
+    digest.update(repr(measure.over).encode())
+    if measure.qrels is not None:
+        for name in ("query_id", "doc_id", "relevance"):
+            digest.update("\x1f".join(map(str, measure.qrels[name])).encode())
+    return digest.hexdigest()[:16]
