@@ -108,7 +108,7 @@ def with_indent(text: str, spans: list[Span], ruler: Ruler) -> list[Span]:
     spans : list of (start, end)
         Its chunks.
     ruler : Ruler
-        The size.
+        The size and the overlap.
 
     Returns
     -------
@@ -121,6 +121,6 @@ def with_indent(text: str, spans: list[Span], ruler: Ruler) -> list[Span]:
         while begin > 0 and text[begin - 1] in " \t":
             begin -= 1
         at_line = begin == 0 or text[begin - 1] in "\r\n"
-        free = not out or begin > out[-1][0]
+        free = not out or (begin > out[-1][0] and ruler.leaves_room(begin, out[-1][1], 0))
         out.append((begin if at_line and free and ruler.fits(begin, end) else start, end))
     return out

@@ -39,6 +39,10 @@ class CharacterRuler:
         """Say whether ``text[start:end]`` is no longer than the size."""
         return end - start <= self.size
 
+    def leaves_room(self, start: int, end: int, reach: int) -> bool:
+        """Say whether a chunk from `start` shares at most the overlap up to `end` and can hold `reach`."""
+        return end - start <= self.overlap and reach - start <= self.size
+
     def last_cut(self, level: Boundaries, start: int, floor: int, stop: int) -> int:
         """Find the last cut after `floor` that keeps a chunk from `start` within the size; -1 if none."""
         high = start + self.size
@@ -125,14 +129,15 @@ class MeasuringRuler:
         while low < high:
             middle = (low + high) // 2
             start = skip_blank(self.text, cuts[middle])
-            if start > after and self._leaves_room(start, end, reach):
+            if start > after and self.leaves_room(start, end, reach):
                 high = middle
             else:
                 low = middle + 1
         start = skip_blank(self.text, cuts[low]) if low < len(cuts) else end
-        return start if after < start < end and self._leaves_room(start, end, reach) else -1
+        return start if after < start < end and self.leaves_room(start, end, reach) else -1
 
-    def _leaves_room(self, start: int, end: int, reach: int) -> bool:
+    def leaves_room(self, start: int, end: int, reach: int) -> bool:
+        """Say whether a chunk from `start` shares at most the overlap up to `end` and can hold `reach`."""
         return (start >= end or self.length(start, end) <= self.overlap) and (
             reach <= end or self.fits(start, reach)
         )
@@ -196,6 +201,7 @@ def pack(
         end, broken, kind = ruler.last_cut(first, start, floor, stop), kind, 0
         if end < 0 or (least and end < stop):
             start, end, kind = _cut_one(usable, ruler, (start, floor, stop), broken, least, back)
+        end = end_of_word(text, floor, end)
         spans.append((start, end))
         if end >= stop:
             break
