@@ -107,6 +107,8 @@ class Call:
 
     def __init__(self, function: Callable, queries: Any, positional: bool):
         self.function, self.queries, self.positional = function, queries, positional
+        # A retriever with a memory of stages is best asked for settings that share them one after another.
+        self.staged = hasattr(getattr(function, "__self__", None), "clear_cache")
 
     def __call__(self, setting: dict[str, Any]) -> Any:
         """Give the run of one setting."""

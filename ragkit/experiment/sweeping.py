@@ -19,6 +19,7 @@ from ragkit.metrics.names import Metric, parse_metrics
 
 # What decides the slow stages of a search: settings that share these run one after another.
 _SLOW = ("where", "variant", "k1", "b", "pool", "min_score")
+_MOST = 16  # settings of one task: what an interruption can lose
 
 
 class Outcome(NamedTuple):
@@ -139,7 +140,8 @@ def run_settings(
 
     log = None if path is None else Log(path, measure)
     done: dict[int, Outcome] = {} if log is None else log.known(settings)
-    tasks = _tasks([number for number in range(len(settings)) if number not in done], settings)
+    todo = [number for number in range(len(settings)) if number not in done]
+    tasks = _tasks(todo, settings, getattr(call, "staged", False))
     bar = tqdm(total=len(settings), initial=len(done), desc="sweep", delay=2, disable=progress is False)
     with bar:
         for outcomes in _parallel(call, tasks, settings, measure):
@@ -151,13 +153,17 @@ def run_settings(
     return [done[number] for number in range(len(settings))]
 
 
-def _tasks(todo: list[int], settings: list[dict[str, Any]]) -> list[list[int]]:
-    """Put settings that share the slow stages into one task."""
+def _tasks(todo: list[int], settings: list[dict[str, Any]], staged: bool) -> list[list[int]]:
+    """Put settings that share the slow stages into one task, where the retriever remembers stages."""
+    if not staged:
+        return [[number] for number in todo]
     groups: dict[str, list[int]] = {}
     for number in todo:
         slow = {name: repr(settings[number].get(name)) for name in _SLOW}
         groups.setdefault(json.dumps(slow), []).append(number)
-    return list(groups.values())
+    return [
+        group[start : start + _MOST] for group in groups.values() for start in range(0, len(group), _MOST)
+    ]
 
 
 def _parallel(call: Callable, tasks: list[list[int]], settings: list[dict], measure: Measure) -> Iterator:
