@@ -1,0 +1,211 @@
+"""RagkitRetriever: any search of ragkit as a LangChain retriever, scores and ledger in the metadata."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.load.serializable import Serializable
+from langchain_core.retrievers import BaseRetriever
+from pydantic import ConfigDict, Field, model_validator
+
+from ragkit.bm25 import KeywordIndex
+from ragkit.frames import as_docs, as_queries, as_run, check_choice, check_top_k
+from ragkit.hybrid import HybridSearch
+from ragkit.integrations.langchain.documents import LOCK, stores_of, to_langchain
+from ragkit.integrations.langchain.store import RagkitVectorStore
+from ragkit.vectors import VectorStore
+
+_SEARCHES = (KeywordIndex, VectorStore, HybridSearch)
+_NOT_KNOBS = {"self", "queries", "vectors", "top_k"}
+
+
+class RagkitRetriever(BaseRetriever):
+    """Retrieve documents with any search of ragkit: keyword, vector, fused, diversified, hybrid.
+
+    Parameters
+    ----------
+    source : KeywordIndex, VectorStore, HybridSearch or callable
+        What retrieves. A callable takes a queries frame and gives a run, as ``functools.partial`` of a
+        search does, or a function that fuses and diversifies.
+    docs : documents or store, optional
+        Where the texts and metadata are; None for the stores behind `source`.
+    k : int or None, default=4
+        How many documents come back; None is all. ``top_k`` is another name for it.
+    params : dict, optional
+        Knobs of the search, as its keywords: ``{"lambda_": 0.6, "weights": {...}}``, or ``panel.params``,
+        whose ``top_k`` is `k` where `k` is not given.
+
+    Raises
+    ------
+    ValueError
+        If the source cannot be asked, a knob is unknown, or `k` is negative.
+
+    See Also
+    --------
+    RagkitVectorStore : A LangChain vector store, with retrievers of its own.
+    to_langchain : What becomes of a run's columns.
+
+    Notes
+    -----
+    Each document's ``metadata`` holds the document's own columns and then ``rank``, ``score`` and the
+    ledger of the search; a ledger column whose name the document uses itself is called
+    ``retrieval_<name>``. `k` and the knobs may be given to one call: ``retriever.invoke("fox", k=2,
+    lambda_=0.3)``. Searches over ragkit's stores take turns when LangChain runs them in threads.
+
+    Examples
+    --------
+    >>> import ragkit as rk
+    >>> docs = {"a": "red fox", "b": "red wine", "c": "blue whale"}
+    >>> hybrid = rk.HybridSearch(rk.KeywordIndex(docs), rk.VectorStore(docs))
+    >>> retriever = RagkitRetriever(source=hybrid, k=1, params={"weights": {"keyword": 1, "vector": 1}})
+    >>> [found] = retriever.invoke("red wine")
+    >>> found.page_content, found.metadata["rank"], found.metadata["source"]
+    ('red wine', 1, 'keyword+vector')
+    """
+
+    source: Any = Field(repr=False)
+    docs: Any = Field(default=None, repr=False)
+    k: Any = 4
+    params: dict[str, Any] = Field(default_factory=dict)
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_number(cls, values: Any) -> Any:
+        """Let `k` be called ``top_k``, or else be that of `params`."""
+        if not isinstance(values, dict):
+            return values
+        values = dict(values)
+        said = {name: values.pop(name) for name in ("k", "top_k") if name in values}
+        if len(said) == 2:
+            raise ValueError(
+                f"k and top_k are two names of one number; got k={said['k']!r} and "
+                f"top_k={said['top_k']!r}. Give one."
+            )
+        if isinstance(values.get("params"), Mapping):
+            values["params"] = dict(values["params"])
+            tuned = values["params"].pop("top_k", 4)
+            said = said or {"k": tuned}
+        for number in said.values():
+            values["k"] = number
+        return values
+
+    @model_validator(mode="after")
+    def _can_be_asked(self) -> RagkitRetriever:
+        """Check source and knobs once, where they enter."""
+        if isinstance(self.source, RagkitVectorStore):
+            self.source = self.source.store
+        if not isinstance(self.source, _SEARCHES) and not callable(self.source):
+            raise ValueError(
+                "source must be a KeywordIndex, a VectorStore, a HybridSearch or a callable queries -> run; "
+                f"got {type(self.source).__name__}."
+            )
+        check_top_k(self.k, "k")
+        self._check_knobs(self.params)
+        if self.docs is not None and not stores_of(self.docs):
+            self.docs = as_docs(self.docs)
+        return self
+
+    # ---------------------------------------------------------------- LangChain's side
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """Whether it can be written; it can be read back where `source` can."""
+        return True
+
+    @classmethod
+    def get_lc_namespace(cls) -> list[str]:
+        """Where LangChain finds the class."""
+        return ["ragkit", "integrations", "langchain"]
+
+    @classmethod
+    def lc_name(cls) -> str:
+        """Name of the class in what is written."""
+        return cls.__name__
+
+    def to_json(self) -> Any:
+        """Write what was set; of parts that cannot be written only the type, never what they hold.
+
+        Returns
+        -------
+        dict
+            LangChain's form of a constructor and its arguments.
+        """
+        written = dict(super().to_json())
+        kwargs = dict(written.get("kwargs", {}))  # type: ignore[call-overload]
+        for name in ("source", "docs"):
+            part = getattr(self, name)
+            if part is not None and not isinstance(part, Serializable):
+                kwargs[name] = _type_only(part)
+        return written | {"kwargs": kwargs}
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun | None = None, **kwargs: Any
+    ) -> list[Document]:
+        """Search; keywords of this call go before what was set."""
+        if not isinstance(query, str):
+            raise TypeError(f"query must be a str; got {query!r} of type {type(query).__name__}.")
+        k = self.k
+        for name in ("k", "top_k"):
+            k = kwargs.pop(name, k)
+        k = check_top_k(k, "k")
+        kwargs.pop("verbose", None)
+        if kwargs:
+            self._check_knobs(kwargs)
+        stores = stores_of(self.source)
+        with LOCK if stores else contextlib.nullcontext():
+            run = self._search(query, k, self.params | kwargs)
+            return self._documents(run, stores)
+
+    # ---------------------------------------------------------------- inside
+
+    def _search(self, query: str, k: int | None, knobs: dict[str, Any]) -> pd.DataFrame:
+        queries = as_queries(query)
+        if isinstance(self.source, _SEARCHES):
+            return self.source.search(queries, top_k=k, **knobs)
+        takes = _keywords(self.source)
+        if takes is not None and "top_k" in takes:
+            knobs = knobs | {"top_k": k}
+        run = as_run(self.source(queries, **knobs))
+        return run if k is None else run[run["rank"] <= k].reset_index(drop=True)
+
+    def _documents(self, run: pd.DataFrame, stores: list[Any]) -> list[Document]:
+        where: Any = self.docs if self.docs is not None else stores or None
+        documents = to_langchain(run, where) if len(run) else []
+        for document in documents:
+            document.metadata.pop("query_id", None)  # there is one query, and it was given
+        return documents
+
+    def _check_knobs(self, knobs: Mapping[str, Any]) -> None:
+        takes = _keywords(self.source.search if isinstance(self.source, _SEARCHES) else self.source)
+        for name in knobs if takes is not None else ():
+            check_choice("knob of the search", name, sorted(set(takes or ()) - _NOT_KNOBS))
+
+
+def _keywords(function: Callable[..., Any]) -> list[str] | None:
+    """Name the keywords that a function takes; None if it takes any, or does not say."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return None
+    return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY or p.default is not p.empty]
+
+
+def _type_only(part: Any) -> dict[str, Any]:
+    """Stand for a part that cannot be written; its repr might show what must stay secret."""
+    kind = type(part)
+    return {
+        "lc": 1,
+        "type": "not_implemented",
+        "id": [*kind.__module__.split("."), kind.__qualname__],
+        "repr": f"<{kind.__name__}>",
+    }
