@@ -36,6 +36,8 @@ class Judged:
         The highest grade of all judgements.
     topic_pair, topic, topic_grade : ndarray of int, shape (rows,)
         Of each judgement with a subtopic: the pair it belongs to, its subtopic, its grade.
+    name : ndarray of int, shape (pairs,)
+        Place of each pair's document among the sorted ids; empty without subtopics.
     """
 
     query: np.ndarray
@@ -46,6 +48,7 @@ class Judged:
     topic_pair: np.ndarray = field(default_factory=_none)
     topic: np.ndarray = field(default_factory=_none)
     topic_grade: np.ndarray = field(default_factory=_none)
+    name: np.ndarray = field(default_factory=_none)
 
     @property
     def n(self) -> int:
@@ -82,6 +85,8 @@ class Judgements:
         The highest grade of all.
     topic_pair, topic, topic_grade : ndarray of int, shape (rows,)
         The same with one row per subtopic; empty without subtopics.
+    name : ndarray of int, shape (pairs,)
+        Place of each pair's document among the sorted ids; empty without subtopics.
     """
 
     queries: pd.Index
@@ -94,6 +99,7 @@ class Judgements:
     topic_pair: np.ndarray = field(default_factory=_none)
     topic: np.ndarray = field(default_factory=_none)
     topic_grade: np.ndarray = field(default_factory=_none)
+    name: np.ndarray = field(default_factory=_none)
 
     def match(self, run: pd.DataFrame) -> Judged:
         """Find the judged documents in a run that is sorted by query and rank."""
@@ -116,6 +122,7 @@ class Judgements:
             topic_pair=place[self.topic_pair],
             topic=self.topic,
             topic_grade=self.topic_grade,
+            name=self.name[order] if len(self.name) else self.name,
         )
 
 
@@ -139,7 +146,8 @@ def code_judgements(qrels: pd.DataFrame, run_queries: pd.Index, over: Any) -> Ju
     best = np.full(len(pair), np.iinfo(np.int64).min)
     np.maximum.at(best, pair_of_row, grade)
     query, doc = np.divmod(pair, max(len(docs), 1))
-    return Judgements(queries, judged, docs, query, doc, best, highest, pair_of_row, topic, grade)
+    name = np.unique(docs.to_numpy(dtype=object).astype(str), return_inverse=True)[1][doc]
+    return Judgements(queries, judged, docs, query, doc, best, highest, pair_of_row, topic, grade, name)
 
 
 def _chosen(

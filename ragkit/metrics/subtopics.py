@@ -81,14 +81,17 @@ def _gained(j: Judged, rows: np.ndarray, k: int | None, alpha: float, discount) 
 
 
 def _ideal(j: Judged, rows: np.ndarray, k: int | None, alpha: float, discount) -> np.ndarray:
-    """Sum the same gains over a list that takes, at each rank, the document that gains most."""
+    """Sum the same gains over a list that takes, at each rank, the document that gains most.
+
+    Ties go to the greater document id, as in ndeval, so that the ideal does not depend on the run.
+    """
     out = np.zeros(j.n)
     query = j.query[j.topic_pair[rows]]
     for part in np.split(rows, np.flatnonzero(np.diff(query)) + 1) if len(rows) else []:
         docs, doc = np.unique(j.topic_pair[part], return_inverse=True)
         topics, topic = np.unique(j.topic[part], return_inverse=True)
         covers = np.zeros((len(docs), len(topics)))
-        covers[doc, topic] = 1.0
+        covers[np.argsort(np.argsort(-j.name[docs]))[doc], topic] = 1.0
         out[j.query[j.topic_pair[part[0]]]] = _greedy(covers, k, alpha, discount)
     return out
 
@@ -98,7 +101,7 @@ def _greedy(covers: np.ndarray, k: int | None, alpha: float, discount) -> float:
     novelty, total = np.ones(covers.shape[1]), 0.0
     for rank in range(1, min(len(covers), len(covers) if k is None else k) + 1):
         gains = left @ novelty
-        best = int(gains.argmax())
+        best = int(np.argmax(gains >= gains.max() - 1e-12))
         for worth in novelty[left[best] > 0]:
             total += worth * discount(rank)
         novelty[left[best] > 0] *= 1 - alpha
