@@ -56,7 +56,7 @@ from ragkit.frames import (
     show,
 )
 from ragkit.fusion import fuse
-from ragkit.hybrid import HybridSearch
+from ragkit.hybrid import HybridSearch, best_weight, flip, weight_path
 from ragkit.metrics import (
     evaluate,
     metric_table,
@@ -82,6 +82,7 @@ __all__ = [
     "as_queries",
     "as_run",
     "best_per_doc",
+    "best_weight",
     "breakpoints",
     "chunk",
     "chunk_report",
@@ -92,6 +93,7 @@ __all__ = [
     "drop_self",
     "evaluate",
     "explain",
+    "flip",
     "from_ir_datasets",
     "fuse",
     "lambda_for",
@@ -114,6 +116,7 @@ __all__ = [
     "to_dict",
     "to_tuples",
     "tune",
+    "weight_path",
     "write_qrels",
     "write_queries",
     "write_run",

@@ -129,6 +129,15 @@ def fuse_pool(pool: Pool, plan: Plan, top_k: int | None = None) -> pd.DataFrame:
     return add_travelling(given, frame, rows)
 
 
+def contributions(pool: Pool, plan: Plan) -> list[np.ndarray]:
+    """Give what each run adds to every slot of the pool; a run that the plan leaves out is not in it."""
+    pool = _scored(pool, plan)
+    columns, _ = _values(pool, plan)
+    _, parts = plan.method.combine(pool, columns, [plan.weights[source.name] for source in pool.sources])
+    _teach(pool, plan)
+    return [part.full(pool) if isinstance(part, Column) else part for part in parts]
+
+
 def _asked(source: Source, pool: Pool) -> np.ndarray:
     """Say, for each query, whether this side could be asked at all."""
     return np.ones(len(pool.sizes), dtype=bool) if source.absent is None else ~source.absent

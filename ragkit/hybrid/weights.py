@@ -1,0 +1,413 @@
+"""The weight axis, exactly: every change of the result, the metric as a step function, its optimum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ragkit.frames import as_qrels, check_choice, check_number, check_top_k, id_array
+from ragkit.fusion.align import Pool, align, named_runs
+from ragkit.fusion.fuse import contributions
+from ragkit.fusion.lines import Lines, list_changes, make_lines, rank_changes
+from ragkit.fusion.methods import METHODS
+from ragkit.fusion.options import check_weights, make_plan
+from ragkit.metrics.judged import Judged
+from ragkit.metrics.names import Metric, parse_metrics
+
+#: Methods whose score is a line in each weight.
+LINEAR = tuple(name for name in METHODS if name not in ("max", "min", "median", "condorcet"))
+
+
+class Axis(NamedTuple):
+    """Two ends of a weight axis: scores with all weight on one run, and with none."""
+
+    pool: Pool
+    x: np.ndarray
+    y: np.ndarray
+    of: str
+
+    def lines(self, query: int) -> Lines:
+        """Make the lines of one query; slots count from the query's first."""
+        start, size = int(self.pool.starts[query]), int(self.pool.sizes[query])
+        rows = slice(start, start + size)
+        key = self.pool.unit_order(self.pool.units[rows])
+        return make_lines(self.x[rows], self.y[rows], key)
+
+
+def weight_path(
+    runs: Any,
+    qrels: Any = None,
+    *,
+    method: str = "rrf",
+    metrics: Any = ("ndcg@10",),
+    of: str | None = None,
+    weights: Any = None,
+    k: float = 60,
+    normalize: Any = None,
+    missing: Any = None,
+    minimum: Any = None,
+    top_k: int | None = 10,
+) -> pd.DataFrame:
+    """Find every weight in (0, 1) at which a result changes, with each metric between: no grid inside.
+
+    With fixed ranks or normalised scores a unit's fused score ``w x + (1 - w) y`` is a line in w, so the
+    order changes only where two lines cross. The ranks of judged units are step functions of w, and so is
+    every metric that reads them.
+
+    Parameters
+    ----------
+    runs : dict of str to run
+        Two or more runs, as in :func:`ragkit.fuse`.
+    qrels : judgements, optional
+        For `metrics`; without them the path holds the lists alone.
+    method : str, default="rrf"
+        A method whose score is linear in the weights: all but ``max, min, median, condorcet``.
+    metrics : str or list of str, default=("ndcg@10",)
+        Names that :func:`ragkit.evaluate` knows and that read judgements.
+    of : str, optional
+        The run whose weight is w, the first by default; the others share 1 - w.
+    weights : dict of str to float, optional
+        How the others share it, for three runs and more; equally by default.
+    k, normalize, missing, minimum
+        As in :func:`ragkit.fuse`.
+    top_k : int or None, default=10
+        How many ``unit_ids`` are looked at; None is all.
+
+    Returns
+    -------
+    DataFrame
+        A path, ``query_id, weight_from, weight_to, unit_ids`` and one column per metric: one row per
+        interval in which neither the list nor a metric changes. A query's intervals tile (0, 1); at 0 and 1
+        themselves a run leaves, as in :func:`ragkit.fuse`. Queries without judgements have NaN.
+
+    Raises
+    ------
+    ValueError
+        If the method is not linear in the weights, or a metric does not read judgements.
+
+    See Also
+    --------
+    best_weight : The optimum of the mean, and how far around it hardly matters.
+    flip : The smallest change that lifts one unit above another.
+
+    Examples
+    --------
+    a passes c where ``w / 61 > (1 - w) / 62``, and b where ``w / 61 > w / 62 + (1 - w) / 61``.
+
+    >>> runs = {"keyword": {"q": ["a", "b"]}, "vector": {"q": ["b", "c"]}}
+    >>> path = weight_path(runs, {"q": {"b": 1}}, metrics="rr")
+    >>> path.round(4).values.tolist()  # doctest: +NORMALIZE_WHITESPACE
+    [['q', 0.0, 0.4959, ('b', 'c', 'a'), 1.0], ['q', 0.4959, 0.9841, ('b', 'a', 'c'), 1.0],
+     ['q', 0.9841, 1.0, ('a', 'b', 'c'), 0.5]]
+    """
+    axis = make_axis(runs, of=of, weights=weights, method=method, k=k, normalize=normalize, missing=missing,
+                     minimum=minimum)  # fmt: skip
+    top_k = check_top_k(top_k)
+    parsed = [] if qrels is None else parse_metrics(metrics)
+    judged = _judgements(axis, qrels, parsed) if parsed else None
+    depth = _depth(parsed)
+    pieces = [
+        _query_path(axis.lines(query), top_k, None if judged is None else judged.of(query), depth)
+        for query in range(len(axis.pool.sizes))
+    ]
+    return _path_frame(axis, pieces, judged, parsed)
+
+
+def make_axis(runs: Any, *, of: str | None, weights: Any, method: Any, **options: Any) -> Axis:
+    """Fuse to the two ends of the axis."""
+    named = named_runs(runs)
+    names = list(named)
+    if len(names) < 2:
+        raise ValueError(f"the weight axis needs two runs or more; got {names}.")
+    check_choice("method that is linear in the weights", method, LINEAR)
+    of = names[0] if of is None else check_choice("run", of, names)
+    plan = make_plan(names, method=method, weights=None, **options)
+    pool = align(named)
+    parts = dict(zip(names, contributions(pool, plan)))
+    rest = [name for name in names if name != of]
+    shares = _shares(weights, rest)
+    y = sum(shares.get(name, 0.0) * parts[name] for name in rest)
+    return Axis(pool, parts[of], np.asarray(y), of)
+
+
+def _shares(weights: Any, rest: Sequence[str]) -> dict[str, float]:
+    """Let the other runs share what the one leaves."""
+    if weights is not None and hasattr(weights, "keys"):
+        weights = {name: w for name, w in weights.items() if name in rest}
+    given = check_weights(weights, rest)
+    total = sum(given.values())
+    return {name: w / total for name, w in given.items()}
+
+
+# --- metrics along the axis -----------------------------------------------------------------------------
+
+
+class _Judgements(NamedTuple):
+    """Judged units by query of the pool."""
+
+    bounds: np.ndarray  # rows of a query: bounds[q] to bounds[q + 1]
+    slot: np.ndarray  # from the query's first slot; -1 where no run has the unit
+    grade: np.ndarray
+    known: np.ndarray  # whether a query is judged at all
+
+    def of(self, query: int) -> np.ndarray:
+        """Slots of one query's judged units."""
+        return self.slot[self.bounds[query] : self.bounds[query + 1]]
+
+
+def _judgements(axis: Axis, qrels: Any, metrics: list[Metric]) -> _Judgements:
+    wrong = [m.label for m in metrics if m.reads != "judgements"]
+    if wrong:
+        raise ValueError(
+            f"weight_path takes metrics that read judgements alone; {wrong} read something else. "
+            "Evaluate fused runs with evaluate() for those."
+        )
+    pool = axis.pool
+    if pool.unit == "chunk_id":
+        raise ValueError(
+            "weight_path compares documents with qrels, but these runs hold chunks; use best_per_doc on each "
+            "run first, or leave qrels out."
+        )
+    frame = as_qrels(qrels)
+    grades = frame.groupby(["query_id", "doc_id"], sort=False, observed=True)["relevance"].max().reset_index()
+    query = pd.Index(id_array(pd.Series(pool.query_ids))).get_indexer(grades["query_id"].astype(object))
+    known = np.zeros(len(pool.sizes), dtype=bool)
+    known[query[query >= 0]] = True
+    keep = query >= 0
+    if not any(m.spec is not None and (m.params.get("rel", 1) < 1 or _counts_all(m)) for m in metrics):
+        keep &= grades["relevance"].to_numpy() > 0
+    query, grades = query[keep], grades[keep]
+    unit = pd.Index(id_array(pd.Series(pool.unit_ids))).get_indexer(grades["doc_id"].astype(object))
+    n_units = max(len(pool.unit_ids), 1)
+    slots = pd.Index(pool.query * n_units + pool.units)
+    at = np.where(unit >= 0, slots.get_indexer(query * n_units + unit), -1)
+    order = np.argsort(query, kind="stable")
+    bounds = np.r_[0, np.cumsum(np.bincount(query, minlength=len(pool.sizes)))]
+    local = np.where(at >= 0, at - pool.starts[query], -1)
+    return _Judgements(bounds, local[order], grades["relevance"].to_numpy()[order], known)
+
+
+def _counts_all(metric: Metric) -> bool:
+    """Say whether documents judged not relevant matter too."""
+    return metric.spec is not None and metric.spec.formula.__name__ in ("bpref", "judged")
+
+
+def _depth(metrics: list[Metric]) -> int | None:
+    """Give the deepest rank that any metric can tell from the next; None for all."""
+    return None if any(m.k is None for m in metrics) else max((m.k or 0 for m in metrics), default=0)
+
+
+class _Piece(NamedTuple):
+    """The path of one query, before metrics."""
+
+    edges: np.ndarray  # m - 1 weights inside (0, 1)
+    lists: np.ndarray  # (m, k) slots
+    ranks: np.ndarray | None  # (m, r) ranks of the judged units; 0 for those that no run has
+
+
+def _query_path(lines: Lines, top_k: int | None, judged: np.ndarray | None, depth: int | None) -> _Piece:
+    edges, lists = list_changes(lines, top_k)
+    lists = lines.slot[lists]
+    if judged is None:
+        return _Piece(edges, lists, None)
+    found = np.flatnonzero(judged >= 0)
+    place = np.empty(len(lines.slot), dtype=np.int64)
+    place[lines.slot] = np.arange(len(lines.slot))
+    rank_edges, found_ranks = rank_changes(lines, place[judged[found]], depth)
+    both = np.union1d(edges, rank_edges)
+    if len(both):
+        both = both[np.r_[True, np.diff(both) > 1e-12]]
+    starts = np.r_[0.0, both + 1e-12]
+    ranks = np.zeros((len(starts), len(judged)), dtype=np.int64)
+    ranks[:, found] = found_ranks[np.searchsorted(rank_edges, starts)]
+    return _Piece(both, lists[np.searchsorted(edges, starts)], ranks)
+
+
+def _path_frame(
+    axis: Axis, pieces: list[_Piece], judged: _Judgements | None, metrics: list[Metric]
+) -> pd.DataFrame:
+    """Score every interval, and merge neighbours between which nothing changes."""
+    pool = axis.pool
+    counts = np.array([len(p.lists) for p in pieces], dtype=np.int64)
+    query = np.repeat(np.arange(len(pieces)), counts)
+    low = np.concatenate([np.r_[0.0, p.edges] for p in pieces]) if pieces else np.empty(0)
+    high = np.concatenate([np.r_[p.edges, 1.0] for p in pieces]) if pieces else np.empty(0)
+    values = np.empty((len(query), 0))
+    if judged is not None:
+        values = _score(pieces, judged, metrics, counts, pool.sizes)
+    new = np.ones(len(query), dtype=bool)
+    same_list = np.concatenate(
+        [np.r_[False, (p.lists[1:] == p.lists[:-1]).all(axis=1)] for p in pieces] or [new[:0]]
+    )
+    steady = (np.abs(values[1:] - values[:-1]) <= 1e-12) | (np.isnan(values[1:]) & np.isnan(values[:-1]))
+    new[1:] = ~(same_list[1:] & steady.all(axis=1))
+    rows = np.flatnonzero(new)
+    ends = np.r_[rows[1:], len(query)][: len(rows)] - 1
+    ids = id_array(pd.Series(pool.unit_ids))[pool.units]
+    lists = _tuples(pieces, pool.starts, ids, new, counts)
+    out: dict[str, Any] = {
+        "query_id": pd.Series(id_array(pd.Series(pool.query_ids))[query[rows]], dtype="str"),
+        "weight_from": low[rows],
+        "weight_to": high[ends],
+        "unit_ids": pd.Series(lists, dtype=object),
+    }
+    frame = pd.DataFrame(out | {m.label: values[rows, n] for n, m in enumerate(metrics)})
+    frame.attrs["weight_of"] = axis.of
+    return frame
+
+
+def _tuples(
+    pieces: list[_Piece], starts: np.ndarray, ids: np.ndarray, new: np.ndarray, counts: np.ndarray
+) -> list[tuple[str, ...]]:
+    out: list[tuple[str, ...]] = []
+    for piece, start, end, n in zip(pieces, starts, np.cumsum(counts), counts):
+        wanted = piece.lists[new[end - n : end]] + start
+        out.extend(map(tuple, ids[wanted].tolist()))
+    return out
+
+
+def _score(
+    pieces: list[_Piece], judged: _Judgements, metrics: list[Metric], counts: np.ndarray, sizes: np.ndarray
+) -> np.ndarray:
+    """Compute every metric for every interval of every query, as if each were a query of its own."""
+    first = np.cumsum(counts) - counts
+    interval, grade, rank = [], [], []
+    for number, piece in enumerate(pieces):
+        if piece.ranks is None or not piece.ranks.size:
+            continue
+        m, r = piece.ranks.shape
+        own = judged.grade[judged.bounds[number] : judged.bounds[number + 1]]
+        order = np.argsort(np.where(piece.ranks > 0, piece.ranks, np.iinfo(np.int64).max), axis=1)
+        interval.append(np.repeat(first[number] + np.arange(m), r))
+        rank.append(np.take_along_axis(piece.ranks, order, axis=1).ravel())
+        grade.append(own[order].ravel())
+    none = np.empty(0, dtype=np.int64)
+    data = Judged(
+        query=np.concatenate(interval or [none]),
+        grade=np.concatenate(grade or [none]),
+        rank=np.concatenate(rank or [none]),
+        retrieved=np.repeat(sizes, counts),
+        max_grade=int(judged.grade.max(initial=0)),
+    )
+    values = np.column_stack([metric.compute(data) for metric in metrics])
+    values[~np.repeat(judged.known, counts)] = np.nan
+    return values
+
+
+# --- the mean, and its optimum ---------------------------------------------------------------------------
+
+
+def mean_path(path: pd.DataFrame) -> pd.DataFrame:
+    """Average a path over its queries: the mean metric as a step function of the weight.
+
+    Parameters
+    ----------
+    path : DataFrame
+        From :func:`weight_path`, with metrics.
+
+    Returns
+    -------
+    DataFrame
+        ``weight_from, weight_to`` and one column per metric; queries without judgements do not count.
+    """
+    metrics = metric_columns(path)
+    judged = path[path[metrics].notna().all(axis=1)] if metrics else path
+    n = judged["query_id"].nunique()
+    if not n:
+        return pd.DataFrame({"weight_from": [0.0], "weight_to": [1.0], **dict.fromkeys(metrics, np.nan)})
+    start = judged["weight_from"].to_numpy()
+    values = judged[metrics].to_numpy()
+    step = values.copy()
+    step[1:] -= np.where(start[1:, None] > 0, values[:-1], 0.0)
+    order = np.argsort(start, kind="stable")
+    start, total = start[order], np.cumsum(step[order], axis=0) / n
+    last = np.r_[np.diff(start) > 1e-12, True]
+    low, value = start[last], total[last]
+    new = np.r_[True, (np.abs(value[1:] - value[:-1]) > 1e-12).any(axis=1)]
+    low, value = low[new], value[new]
+    out = {"weight_from": low, "weight_to": np.r_[low[1:], 1.0]}
+    return pd.DataFrame(out | {name: value[:, i] for i, name in enumerate(metrics)})
+
+
+def metric_columns(path: pd.DataFrame) -> list[str]:
+    """Name the metric columns of a path."""
+    known = {"query_id", "weight_from", "weight_to", "unit_ids"}
+    return [name for name in path.columns if name not in known]
+
+
+def best_weight(path: pd.DataFrame, *, tolerance: float = 0.0) -> pd.DataFrame:
+    """Find the exact optimum of each mean metric, and the plateau around it.
+
+    Parameters
+    ----------
+    path : DataFrame
+        From :func:`ragkit.weight_path`, with metrics.
+    tolerance : float, default=0.0
+        How far below the optimum the mean may lie for a weight to count as just as good.
+
+    Returns
+    -------
+    DataFrame
+        One row per metric, ``metric, value, weight, weight_from, weight_to, plateau_from, plateau_to``: the
+        best mean, the middle of the widest interval that reaches it, that interval, and the stretch around
+        it in which the mean stays within `tolerance`. The honest answer is the plateau, not the weight.
+
+    Raises
+    ------
+    ValueError
+        If the path holds no metric, or `tolerance` is negative.
+
+    See Also
+    --------
+    weight_path : Makes the path.
+
+    Examples
+    --------
+    >>> runs = {"keyword": {"q": ["a", "b"]}, "vector": {"q": ["b", "c"]}}
+    >>> best_weight(weight_path(runs, {"q": {"b": 1}}, metrics="rr")).round(3).values.tolist()
+    [['rr', 1.0, 0.492, 0.0, 0.984, 0.0, 0.984]]
+    """
+    tolerance = check_number("tolerance", tolerance, low=0)
+    metrics = metric_columns(path)
+    if not metrics:
+        raise ValueError("best_weight needs a path with metrics; give weight_path the qrels.")
+    means = mean_path(path)
+    return pd.DataFrame([_optimum(means, metric, tolerance) for metric in metrics])
+
+
+def _optimum(means: pd.DataFrame, metric: str, tolerance: float) -> dict[str, Any]:
+    low, high = means["weight_from"].to_numpy(), means["weight_to"].to_numpy()
+    value = means[metric].to_numpy()
+    best = float(np.max(value))
+    if np.isnan(best):
+        return {"metric": metric, "value": best, "weight": np.nan, "weight_from": 0.0, "weight_to": 1.0,
+                "plateau_from": 0.0, "plateau_to": 1.0}  # fmt: skip
+    start, end = _widest(value >= best - 1e-12, low, high)
+    flat_from, flat_to = _stretch(value >= best - 1e-12 - tolerance, start)
+    return {
+        "metric": metric,
+        "value": best,
+        "weight": float((low[start] + high[end]) / 2),
+        "weight_from": float(low[start]),
+        "weight_to": float(high[end]),
+        "plateau_from": float(low[flat_from]),
+        "plateau_to": float(high[flat_to]),
+    }
+
+
+def _widest(good: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[int, int]:
+    """Find the widest run of intervals that are good."""
+    change = np.flatnonzero(np.diff(np.r_[0, good.astype(int), 0]))
+    starts, ends = change[::2], change[1::2] - 1
+    widest = int(np.argmax(high[ends] - low[starts]))
+    return int(starts[widest]), int(ends[widest])
+
+
+def _stretch(good: np.ndarray, inside: int) -> tuple[int, int]:
+    """Find the run of good intervals around one of them."""
+    bad = np.flatnonzero(~good)
+    before, after = bad[bad < inside], bad[bad > inside]
+    return int(before[-1]) + 1 if len(before) else 0, int(after[0]) - 1 if len(after) else len(good) - 1
