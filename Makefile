@@ -15,7 +15,8 @@ ARGS ?=
 BIN := $(VENV)/bin
 NOTEBOOK := notebooks/01_first_search.ipynb
 ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
-LAB_FLAGS := --ip=127.0.0.1 --port=$(PORT) $(ROOT_FLAG)
+LAB_FLAGS := --ip=127.0.0.1 --port=$(PORT) $(ROOT_FLAG) --ServerApp.root_dir="$(CURDIR)" \
+	--LabApp.default_url=/lab/tree/$(NOTEBOOK)
 ifneq ($(HEADLESS),)
 LAB_FLAGS += --no-browser --ServerApp.port_retries=0 --IdentityProvider.token= --ServerApp.disable_check_xsrf=True \
 	--LabApp.expose_app_in_browser=True
@@ -24,7 +25,7 @@ endif
 .PHONY: lab test test-unit test-notebooks test-browser test-pandas2 lint notebooks bench clean
 
 lab: $(VENV)/.installed-notebook
-	$(BIN)/python -m jupyterlab $(LAB_FLAGS) $(NOTEBOOK)
+	$(BIN)/python -m jupyterlab $(LAB_FLAGS)
 
 test: test-unit test-notebooks test-browser
 
