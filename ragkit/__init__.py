@@ -36,7 +36,18 @@ from ragkit.diversity import (
     mmr,
     mmr_path,
 )
-from ragkit.embedding import LSAEmbedder, TableEmbedder
+from ragkit.embedding import (
+    CachedEmbedder,
+    FastEmbedEmbedder,
+    HashingEmbedder,
+    HTTPEmbedder,
+    LangChainEmbedder,
+    LSAEmbedder,
+    Model2VecEmbedder,
+    OnnxEmbedder,
+    SentenceTransformerEmbedder,
+    TableEmbedder,
+)
 from ragkit.experiment import (
     Tuned,
     compare,
@@ -68,11 +79,19 @@ from ragkit.vectors import VectorStore
 __version__ = "0.1.0"
 
 __all__ = [
+    "CachedEmbedder",
     "Dataset",
+    "FastEmbedEmbedder",
+    "HTTPEmbedder",
+    "HashingEmbedder",
     "HybridSearch",
     "KeywordIndex",
     "LSAEmbedder",
+    "LangChainEmbedder",
+    "Model2VecEmbedder",
+    "OnnxEmbedder",
     "RetrievalWarning",
+    "SentenceTransformerEmbedder",
     "TableEmbedder",
     "Tokenizer",
     "Tuned",

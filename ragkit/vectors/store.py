@@ -45,7 +45,8 @@ class VectorStore:
     vectors : array_like of shape (n, d) or dict of id to vector, optional
         Vectors of the documents, row by row; then nothing is embedded and the text is optional.
     query_embed : callable, optional
-        An embedder for queries where theirs differs (a prefix, another model); None for `embed`.
+        An embedder for queries where theirs differs (a prefix, another model); None for
+        ``embed.queries`` where there is such a thing, else `embed`.
 
     See Also
     --------
@@ -815,7 +816,9 @@ class VectorStore:
                 "search(vectors=...), or build it with embed= the model that made them."
             )
         written = np.array([bool(text.strip()) for text in frame["text"]], dtype=bool)
-        embed = self._query_embed or (self._fitted if self._fitted is not None else self._given_embed)
+        embed = self._query_embed or self._fitted
+        if embed is None:
+            embed = getattr(self._given_embed, "queries", None) or self._given_embed
         matrix = np.zeros((len(frame), dim))
         if written.any():
             rows = call_embedder(embed, frame["text"][written].tolist())
