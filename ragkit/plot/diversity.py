@@ -1,4 +1,4 @@
-"""Relevance against diversity."""
+"""Relevance against diversity, and where lambda changes the result."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ragkit.frames import check_frame, check_number
+from ragkit.frames import check_frame, check_number, check_top_k
 from ragkit.plot.labels import pick_query, several_queries
-from ragkit.plot.style import COLOURS, GREY, MARKERS, axes, note, tidy
+from ragkit.plot.style import COLOURS, GREY, MARKERS, axes, colour_bar, note, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -120,3 +120,83 @@ def _mark(ax: Axes, rows: pd.DataFrame, lambda_: float, x: str, y: str) -> None:
         label=f"λ = {lambda_:g}",
         zorder=3,
     )
+
+
+def lambda_ruler(
+    path: pd.DataFrame,
+    *,
+    query_id: str | None = None,
+    lambda_: float | None = None,
+    colour: str = "diversity",
+    max_queries: int = 20,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw where on the lambda axis the result changes: one stripe per query, one cell per selection.
+
+    Parameters
+    ----------
+    path : DataFrame
+        The frame of :func:`ragkit.mmr_path`.
+    query_id : str or None, default=None
+        The query to draw; None draws the first `max_queries`.
+    lambda_ : float or None, default=None
+        The current setting, marked with a line.
+    colour : str, default="diversity"
+        The column of the path that colours the cells; any metric column will do.
+    max_queries : int, default=20
+        The most stripes.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        Cells end exactly where another selection begins.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or the path has not the query.
+
+    Examples
+    --------
+    >>> path = pd.DataFrame({"query_id": "q", "lambda_from": [0.0, 0.4], "lambda_to": [0.4, 1.0],
+    ...                      "diversity": [0.9, 0.6]})
+    >>> lambda_ruler(path, lambda_=0.7).get_xlabel()
+    'λ, from novelty only (0) to relevance only (1)'
+    """
+    check_frame(path, ["query_id", "lambda_from", "lambda_to", colour], "path")
+    if lambda_ is not None:
+        lambda_ = check_number("lambda_", lambda_, low=0, high=1)
+    names = path["query_id"].astype(str)
+    if query_id is None:
+        shown = list(dict.fromkeys(names))[: check_top_k(max_queries, "max_queries", none=False)]
+    else:
+        shown = [str(pick_query([path], query_id, "lambda_ruler"))]
+    ax = axes(ax, (6.4, 1.0 + 0.28 * max(len(shown), 1)))
+    rows = path[names.isin(shown)]
+    if len(rows):
+        _stripes(ax, rows, shown, colour)
+    else:
+        note(ax, "no results")
+    if lambda_ is not None:
+        ax.axvline(lambda_, color=COLOURS[3], linewidth=2.2)
+    ax.set_xlim(0, 1)
+    ax.set_xlabel("λ, from novelty only (0) to relevance only (1)")
+    return tidy(ax, grid=None)
+
+
+def _stripes(ax: Axes, rows: pd.DataFrame, shown: list[str], colour: str) -> None:
+    """Draw the cells of each query, and name the queries."""
+    from matplotlib.collections import PolyCollection
+
+    place = rows["query_id"].astype(str).map({name: n for n, name in enumerate(shown)}).to_numpy()
+    low, high = rows["lambda_from"].to_numpy(dtype=float), rows["lambda_to"].to_numpy(dtype=float)
+    top, bottom = place - 0.4, place + 0.4
+    corners = np.array([[low, top], [high, top], [high, bottom], [low, bottom]]).transpose(2, 0, 1)
+    cells = PolyCollection(list(corners), cmap="cividis", edgecolors="white", linewidths=0.7)
+    cells.set_array(rows[colour].to_numpy(dtype=float))
+    ax.add_collection(cells)
+    ax.set_ylim(len(shown) - 0.5, -0.5)
+    ax.set_yticks(range(len(shown)), shown)
+    colour_bar(ax, cells, colour)

@@ -137,7 +137,7 @@ def _rank_axes(ax: Axes, ranks: pd.DataFrame, labels: Mapping[str, str], top_k: 
     ax.set_xlim(-0.12, max(ranks.shape[1] - 1, 0.5) + 0.12)
     ax.set_ylim(top_k + 0.7, 0.3)
     ax.set_yticks(shown, [_tick(ranks.iloc[:, 0], rank, labels, "left") for rank in shown])
-    ax.tick_params(length=0)
+    ax.tick_params(left=False, bottom=False)
     tidy(ax, grid=None).spines[["left", "bottom"]].set_visible(False)
     ax.vlines(range(ranks.shape[1]), 0.4, top_k + 0.6, color="#dddddd", linewidth=0.8, zorder=0)
     if ranks.shape[1] > 1:
@@ -223,7 +223,7 @@ def contributions(
     ax.set_ylim(max(rows["rank"].max() if len(rows) else 1, 3) + 0.6, 0.4)
     ax.set_xlabel("contribution to the fused score")
     ax.locator_params(axis="x", nbins=5)
-    tidy(ax, grid="x").tick_params(axis="y", length=0)
+    tidy(ax, grid="x").tick_params(axis="y", left=False)
     if several_queries([frame]):
         ax.set_title(f"query {query}", loc="left", fontsize=10)
     if not len(rows):

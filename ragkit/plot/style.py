@@ -76,3 +76,20 @@ def note(ax: Axes, text: str) -> Axes:
     """
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=GREY)
     return ax
+
+
+def colour_bar(ax: Axes, drawn: Any, label: str) -> None:
+    """Put a colour bar beside the axes, as a child of them, so that clearing them clears it too.
+
+    Parameters
+    ----------
+    ax : Axes
+        The axes drawn on.
+    drawn : matplotlib mappable
+        The image or collection whose colours it explains.
+    label : str
+        What the colours mean.
+    """
+    bar = ax.figure.colorbar(drawn, cax=ax.inset_axes((1.02, 0.0, 0.025, 1.0)))
+    bar.set_label(label)
+    bar.outline.set_visible(False)

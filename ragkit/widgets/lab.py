@@ -47,7 +47,7 @@ def explore(
     *,
     query: str | None = None,
     metrics: Any = ("ndcg@10", "recall@10", "rr"),
-    plots: Any = ("ranks", "contributions"),
+    plots: Any = ("ranks",),
     pins: Mapping[str, Mapping[str, Any]] | None = None,
     controls: Mapping[str, Any] | None = None,
     top_k: int = 10,
@@ -83,7 +83,7 @@ def explore(
         What to show first: the id of one of the queries, or free text.
     metrics : list of str, default=("ndcg@10", "recall@10", "rr")
         Metrics to show.
-    plots : list of str, default=("ranks", "contributions")
+    plots : list of str, default=("ranks",)
         Plots to show first, of ``"ranks"``, ``"contributions"``, ``"trade-off"``.
     pins : dict of name to dict, optional
         Settings to compare with from the start, as keyword arguments of :meth:`HybridSearch.search`.
@@ -292,6 +292,8 @@ class Lab(Panel):
             [
                 W.HBox(list(self._toggles.values()), layout=W.Layout(**wrap)),
                 *(self._box(name, width="auto") for name in PLOTS),
+                self._box("scores", width="auto"),
+                self._box("means", width="auto", overflow="auto"),
             ],
             layout=W.Layout(flex="1 1 440px", width="auto", min_width="min(420px, 100%)"),
         )
@@ -305,13 +307,6 @@ class Lab(Panel):
             self._message,
             W.HBox(self._pin_row(), layout=W.Layout(**wrap)),
             self._box("pins"),
-            W.HBox(
-                [
-                    self._box("scores", flex="1 1 300px", width="auto"),
-                    self._box("means", flex="2 1 460px", width="auto", overflow="auto"),
-                ],
-                layout=W.Layout(flex_flow="row wrap", align_items="flex-start"),
-            ),
             W.HBox([results, aside], layout=W.Layout(flex_flow="row wrap", align_items="flex-start")),
         ]
 

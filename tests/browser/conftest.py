@@ -116,6 +116,31 @@ def server(command, url, env, log):
                 os.killpg(process.pid, signal.SIGKILL)
 
 
+def lab_command(port, root):
+    """The command that starts JupyterLab on loopback, without a token prompt."""
+    return [
+        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1",
+        f"--port={port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={root}",
+        "--IdentityProvider.token=", "--ServerApp.disable_check_xsrf=True",
+        "--LabApp.expose_app_in_browser=True",
+    ]  # fmt: skip
+
+
+def open_and_run(page, url, name, theme="light", timeout=90_000):
+    """Open a notebook in JupyterLab, run all its cells, and wait for the first slider."""
+    page.goto(f"{url}/lab/tree/{name}?reset")
+    page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
+    page.evaluate(KERNEL_READY)
+    if theme == "dark":
+        dark = "'apputils:change-theme', {theme: 'JupyterLab Dark'}"
+        page.evaluate(f"() => window.jupyterapp.commands.execute({dark})")
+        page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")
+    # Not awaited: the promise resolves only when every cell has run.
+    page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells') }")
+    page.wait_for_selector(".jp-Notebook .widget-slider", timeout=timeout)
+    return page
+
+
 class Lab:
     """A running JupyterLab: its address, and the folder that its notebooks live in."""
 
@@ -145,12 +170,7 @@ def lab(chromium, tmp_path_factory):
     root = folder / "notebooks"
     root.mkdir()
     port = free_port()
-    command = [
-        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1",
-        f"--port={port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={root}",
-        "--IdentityProvider.token=", "--ServerApp.disable_check_xsrf=True",
-        "--LabApp.expose_app_in_browser=True",
-    ]  # fmt: skip
+    command = lab_command(port, root)
     url = f"http://127.0.0.1:{port}"
     with server(command, f"{url}/api", jupyter_env(folder), folder / "lab.log"):
         yield Lab(url, root)
@@ -178,16 +198,6 @@ def run_notebook(lab, page):
     """Open a notebook in JupyterLab, run all its cells, and wait until the last has run."""
 
     def run(name, theme="light"):
-        page.goto(f"{lab.url}/lab/tree/{name}?reset")
-        page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
-        page.evaluate(KERNEL_READY)
-        if theme == "dark":
-            dark = "'apputils:change-theme', {theme: 'JupyterLab Dark'}"
-            page.evaluate(f"() => window.jupyterapp.commands.execute({dark})")
-            page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")
-        # Not awaited: the promise resolves only when every cell has run.
-        page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells') }")
-        page.wait_for_selector(".jp-Notebook .widget-slider", timeout=90_000)
-        return page
+        return open_and_run(page, lab.url, name, theme)
 
     return run

@@ -259,7 +259,8 @@ def test_the_systems_of_the_bump_chart_are_the_stages_own_rankings(lab, hybrid):
 
 
 def test_plots_come_and_go_with_their_switches(lab):
-    assert set(lab.pictures) == {"ranks", "contributions"}
+    assert set(lab.pictures) == {"ranks"}
+    lab._toggles["contributions"].value = True
     lab._toggles["trade-off"].value = True
     assert set(lab.pictures) == {"ranks", "contributions", "trade-off"}
     lab._toggles["ranks"].value = False
