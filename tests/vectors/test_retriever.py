@@ -53,14 +53,12 @@ def test_retriever_kinds():
     assert store.retriever(top_k=2)("whale").equals(store.search("whale", top_k=2))
     near = store.retriever(search_type="score_threshold", min_score=0.3, top_k=None)
     assert near(["whale", "fox"]).equals(store.search(["whale", "fox"], top_k=None, min_score=0.3))
-    diverse = store.retriever(
-        search_type="mmr", top_k=2, lambda_=0.2, fetch_k=3, where={"doc_id": ["a", "b", "c"]}
-    )
-    expected = store.mmr("fox", top_k=2, lambda_=0.2, fetch_k=3, where={"doc_id": ["a", "b", "c"]})
+    where = {"doc_id": ["a", "b"]}
+    diverse = store.retriever(search_type="mmr", top_k=1, lambda_=0.2, fetch_k=2, where=where)
+    expected = store.mmr("fox", top_k=1, lambda_=0.2, fetch_k=2, where=where)
     pd.testing.assert_frame_equal(diverse("fox"), expected)
-    assert repr(diverse) == (
-        "Retriever(4 documents, top_k=2, search_type='mmr', lambda_=0.2, fetch_k=3, where={'doc_id': ['a', 'b', 'c']})"
-    )
+    shown = f"top_k=1, search_type='mmr', lambda_=0.2, fetch_k=2, where={where}"
+    assert repr(diverse) == f"Retriever(4 documents, {shown})"
     store.add({"e": "fox fox fox"})
     assert "e" in store.retriever(top_k=None)("fox")["doc_id"].tolist()
 
