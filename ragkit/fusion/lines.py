@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragkit.frames import round_significant
-
 _THINNEST = 1e-12  # crossings closer than this are one
 _CELLS = 1 << 22
 
@@ -48,7 +46,7 @@ def make_lines(x: np.ndarray, y: np.ndarray, key: np.ndarray) -> Lines:
     Parameters
     ----------
     x, y : ndarray of float, shape (n,)
-        Score at weight 1 and at weight 0.
+        Score at weight 1 and at weight 0, rounded to the digits in which scores are compared.
     key : ndarray of int, shape (n,)
         Sorts as the unit ids do.
 
@@ -57,8 +55,6 @@ def make_lines(x: np.ndarray, y: np.ndarray, key: np.ndarray) -> Lines:
     Lines
         The lines; equal ones stay in the order of the tie rule.
     """
-    # Rounded as scores are when they are compared, or noise in the last digit would cross at random.
-    x, y = round_significant(x), round_significant(y)
     first = np.lexsort((-key, -x, -y))
     last = np.empty(len(x), dtype=np.int64)
     last[np.lexsort((-key, -y, -x))] = np.arange(len(x))

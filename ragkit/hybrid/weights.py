@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ragkit.frames import as_qrels, check_choice, check_number, check_top_k, id_array
+from ragkit.frames import as_qrels, check_choice, check_number, check_top_k, id_array, round_significant
 from ragkit.fusion.align import Pool, align, named_runs
 from ragkit.fusion.fuse import contributions
 from ragkit.fusion.lines import Lines, list_changes, make_lines, rank_changes
@@ -28,13 +28,13 @@ class Axis(NamedTuple):
     x: np.ndarray
     y: np.ndarray
     of: str
+    key: np.ndarray  # sorts as the ids of the slots do
 
     def lines(self, query: int) -> Lines:
         """Make the lines of one query; slots count from the query's first."""
         start, size = int(self.pool.starts[query]), int(self.pool.sizes[query])
         rows = slice(start, start + size)
-        key = self.pool.unit_order(self.pool.units[rows])
-        return make_lines(self.x[rows], self.y[rows], key)
+        return make_lines(self.x[rows], self.y[rows], self.key[rows])
 
 
 def weight_path(
@@ -130,7 +130,9 @@ def make_axis(runs: Any, *, of: str | None, weights: Any, method: Any, **options
     rest = [name for name in names if name != of]
     shares = _shares(weights, rest)
     y = sum(shares.get(name, 0.0) * parts[name] for name in rest)
-    return Axis(pool, parts[of], np.asarray(y), of)
+    # Rounded as scores are when they are compared, or noise in the last digit would cross at random.
+    x, y = round_significant(parts[of]), round_significant(np.asarray(y, dtype=np.float64))
+    return Axis(pool, x, y, of, pool.unit_order(pool.units))
 
 
 def _shares(weights: Any, rest: Sequence[str]) -> dict[str, float]:
