@@ -55,7 +55,12 @@ from ragkit.experiment import (
     sweep,
     tune,
 )
-from ragkit.explain import explain
+from ragkit.explain import (
+    check,
+    explain,
+    funnel,
+    funnel_stages,
+)
 from ragkit.frames import (
     RetrievalWarning,
     as_docs,
@@ -103,6 +108,7 @@ __all__ = [
     "best_per_doc",
     "best_weight",
     "breakpoints",
+    "check",
     "chunk",
     "chunk_report",
     "compare",
@@ -114,6 +120,8 @@ __all__ = [
     "explain",
     "flip",
     "from_ir_datasets",
+    "funnel",
+    "funnel_stages",
     "fuse",
     "lambda_for",
     "list_datasets",
