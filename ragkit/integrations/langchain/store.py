@@ -154,7 +154,8 @@ class RagkitVectorStore(Search):
         folder : str or Path
             The folder.
         embedding : Embeddings or callable, optional
-            What it was made with; needed for searches by text.
+            What it was made with, for searches by text; it is tried on a document. An ``LSAEmbedder`` of the
+            store's own comes back by itself.
         relevance_score_fn : callable, optional
             As the class takes it.
 
@@ -168,15 +169,14 @@ class RagkitVectorStore(Search):
         FileNotFoundError
             If there is no saved store.
         ValueError
-            If it is damaged, or something else.
+            If it is damaged, something else, or the embeddings are others.
         """
-        embed = EmbeddingsAdapter(embedding) if isinstance(embedding, Embeddings) else embedding
-        store = VectorStore.load(folder, embed=embed)
-        return cls(
-            embedding if isinstance(embedding, Embeddings) else None,
-            store=store,
-            relevance_score_fn=relevance_score_fn,
+        model = embedding if isinstance(embedding, Embeddings) else None
+        adapter = None if model is None else EmbeddingsAdapter(model)
+        store = VectorStore.load(
+            folder, embed=adapter or embedding, query_embed=None if adapter is None else adapter.query
         )
+        return cls(model, store=store, relevance_score_fn=relevance_score_fn)
 
     def as_retriever(self, **kwargs: Any) -> VectorStoreRetriever:
         """Make a retriever of this store.
