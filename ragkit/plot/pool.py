@@ -104,9 +104,7 @@ def _one_pool(
     run: Any, vectors: Any, picked: Any, query_id: str | None, who: str
 ) -> tuple[Pool, np.ndarray, np.ndarray, str | None]:
     """Give the pool, the rows of one query, the rows that were picked in order, and the query."""
-    pool = make_pool(
-        run, vectors, top_k=None, fetch_k=None, scale=None, relevance="score", queries=None
-    )  # fmt: skip
+    pool = make_pool(run, vectors, top_k=None, fetch_k=None, scale=None, relevance="score", queries=None)
     query = pick_query([pool.frame], query_id, who)
     rows = np.flatnonzero(pool.frame["query_id"].astype(str) == query)
     if picked is None:
@@ -243,19 +241,14 @@ def _links(ax: Axes, X: np.ndarray, places: np.ndarray, neighbours: int) -> None
 
 def _points(ax: Axes, places: np.ndarray, n: int, picks: np.ndarray) -> None:
     """Draw pool, picks and query."""
-    pool = np.setdiff1d(np.arange(n), picks)
-    ax.scatter(
-        places[pool, 0], places[pool, 1], s=26, color=COLOURS[5], edgecolors="white", linewidths=0.6, zorder=2
-    )
-    ax.scatter(places[picks, 0], places[picks, 1], s=190, color=COLOURS[0], edgecolors="white", zorder=3)
+    x, y = places.T
+    rest = np.setdiff1d(np.arange(n), picks)
+    edge: dict[str, Any] = {"edgecolors": "white"}
+    ax.scatter(x[rest], y[rest], s=26, color=COLOURS[5], linewidths=0.6, zorder=2, **edge)
+    ax.scatter(x[picks], y[picks], s=190, color=COLOURS[0], zorder=3, **edge)
     for number, at in enumerate(picks, 1):
-        ax.annotate(
-            str(number), places[at], ha="center", va="center", color="white", fontsize=8, zorder=4
-        )  # fmt: skip
-    if len(places) > n:
-        ax.scatter(
-            places[n:, 0], places[n:, 1], s=260, marker="*", color=COLOURS[3], edgecolors="white", zorder=5
-        )
+        ax.annotate(str(number), places[at], ha="center", va="center", color="white", fontsize=8, zorder=4)
+    ax.scatter(x[n:], y[n:], s=260, marker="*", color=COLOURS[3], zorder=5, **edge)
     ax.margins(0.08)
 
 
@@ -266,6 +259,5 @@ def _name_picks(ax: Axes, pool: Pool, picks: np.ndarray, docs: Any) -> None:
     units = pool.frame[pool.unit].astype(str).to_numpy(dtype=object)[picks]
     labels = unit_labels(units, docs)
     lines = [f"{number}  {labels[unit]}" for number, unit in enumerate(units[:20], 1)]
-    ax.annotate(
-        "\n".join(lines), (1.02, 1.0), xycoords="axes fraction", va="top", fontsize=8, color="#444444"
-    )  # fmt: skip
+    beside = {"xycoords": "axes fraction", "va": "top", "fontsize": 8, "color": "#444444"}
+    ax.annotate("\n".join(lines), (1.02, 1.0), **beside)  # type: ignore[arg-type]
