@@ -391,7 +391,7 @@ def warn_scales(pool: Pool) -> None:
     largest = float(np.abs(pool.relevance).max(initial=0.0))
     if largest > 1 + 1e-6:
         which, effect = "far above", "the similarity penalty hardly counts"
-    elif 0 < largest < 0.1 and (alike := _usual_similarity(pool)) > 5 * largest:
+    elif 0 < largest < 0.07 and (alike := _usual_similarity(pool)) > 5 * largest:
         which, effect = f"far below (here about {alike:.3g})", "relevance hardly counts"
     else:
         return

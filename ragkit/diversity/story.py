@@ -135,8 +135,15 @@ def _story_frame(rows: list[tuple]) -> pd.DataFrame:
             "lambda_to": np.array(columns[1], dtype=np.float64),
             "selected": np.array(columns[2], dtype=bool),
             "rank": pd.array(columns[3], dtype="Int64"),
-            "blocked_by": pd.Series(columns[4], dtype="str" if any(columns[4]) else object),
-            "reason": pd.Series(columns[5], dtype="str" if any(columns[5]) else object),
+            "blocked_by": _texts(columns[4]),
+            "reason": _texts(columns[5]),
             "similarity": np.array(columns[6], dtype=np.float64),
         }
+    )
+
+
+def _texts(values: tuple) -> pd.Series:
+    """Make a column of strings in which NaN stands for none, with pandas 2 as with pandas 3."""
+    return pd.Series([np.nan if value is None else value for value in values], dtype=object).astype(
+        "str" if pd.Series(["x"]).dtype != object else object
     )

@@ -366,6 +366,47 @@ def test_three_ways_to_give_query_vectors_agree():
     pd.testing.assert_frame_equal(first, third)
 
 
+def test_a_store_gives_vectors_and_embeds_the_queries():
+    docs = {"a": "red fox", "b": "red fox", "c": "blue whale", "d": "a fox and a whale"}
+    store = rk.VectorStore(docs)
+    run = store.search({"q": "red fox"}, top_k=None)
+    picked = mmr(run, store, lambda_=0.4, top_k=2)
+    assert picked["doc_id"].iloc[0] == "b"  # the tie rule of the search: greater id first
+    assert picked["doc_id"].iloc[1] != "a"
+    by_text = mmr(run, store, lambda_=0.4, top_k=2, scale=None, relevance="cosine", queries={"q": "red fox"})
+    by_vector = mmr(
+        run,
+        store,
+        lambda_=0.4,
+        top_k=2,
+        scale=None,
+        relevance="cosine",
+        queries={"q": store.query_vectors({"q": "red fox"})[0]},
+    )
+    pd.testing.assert_frame_equal(by_text, by_vector)
+    assert np.allclose(by_text["mmr_relevance"], by_text["previous_score"])
+
+
+def test_store_mmr_is_the_textbook_on_cosines():
+    rng = np.random.default_rng(6)
+    V = rng.normal(size=(60, 8))
+    store = rk.VectorStore({f"d{n:02}": "" for n in range(60)}, vectors=V)
+    q = rng.normal(size=8)
+    picked = store.mmr(vectors=q, lambda_=0.3)
+    pool = np.argsort(-cosine_similarity(q, V))[:20]
+    picks = pool[brute_force(cosine_similarity(q, V[pool]), V[pool], 0.3, 4)]
+    assert picked["doc_id"].tolist() == [f"d{n:02}" for n in picks]
+
+
+def test_prf_01_a_large_pool_gives_what_the_formula_gives():
+    rng = np.random.default_rng(0)
+    V = rng.normal(size=(4200, 16))
+    relevance = np.sort(rng.random(4200))[::-1]
+    picks, _, similarity, _ = mmr_order(relevance, V, 0.5, 12)
+    assert picks.tolist() == brute_force(relevance, V, 0.5, 12)
+    assert similarity[1:].max() <= 1
+
+
 # --- parity ----------------------------------------------------------------------------------------------
 
 
