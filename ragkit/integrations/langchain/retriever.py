@@ -144,6 +144,8 @@ class RagkitRetriever(BaseRetriever):
             part = getattr(self, name)
             if part is not None and not isinstance(part, Serializable):
                 kwargs[name] = _type_only(part)
+        plain = (str, int, float, list, dict, type(None), Serializable)
+        kwargs["params"] = {n: v if isinstance(v, plain) else _type_only(v) for n, v in self.params.items()}
         return written | {"kwargs": kwargs}
 
     def _get_relevant_documents(
@@ -200,12 +202,8 @@ def _keywords(function: Callable[..., Any]) -> list[str] | None:
     return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY or p.default is not p.empty]
 
 
-def _type_only(part: Any) -> dict[str, Any]:
-    """Stand for a part that cannot be written; its repr might show what must stay secret."""
+def _type_only(part: Any) -> Any:
+    """Stand for a part that cannot be written: LangChain writes the repr, which might show a secret."""
     kind = type(part)
-    return {
-        "lc": 1,
-        "type": "not_implemented",
-        "id": [*kind.__module__.split("."), kind.__qualname__],
-        "repr": f"<{kind.__name__}>",
-    }
+    members = {"__module__": kind.__module__, "__repr__": lambda self: f"<{kind.__name__}>"}
+    return type(kind.__name__, (), members)()
