@@ -76,6 +76,7 @@ from ragkit.hybrid import HybridSearch, best_weight, flip, weight_path
 from ragkit.metrics import (
     evaluate,
     metric_table,
+    precision_recall,
 )
 from ragkit.metrics.chunks import score_chunks
 from ragkit.text import Tokenizer
@@ -130,6 +131,7 @@ __all__ = [
     "mmr",
     "mmr_path",
     "per_query",
+    "precision_recall",
     "rank_by_score",
     "read_docs",
     "read_qrels",

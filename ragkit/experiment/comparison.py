@@ -75,9 +75,10 @@ def compare(
     -------
     DataFrame
         ``system, metric, mean, ci_low, ci_high, delta, p, p_corrected, wins, ties, losses``, then
-        ``delta_low, delta_high`` (interval of delta), ``p_min`` (the smallest p that so many queries can
-        reach) and ``queries``. The interval of a metric that is only ever 0 or 1 is the exact binomial
-        one, of others the BCa bootstrap's. The baseline's own row has delta 0 and no p.
+        ``delta_low, delta_high`` (interval of delta), ``p_min`` (the smallest p that can be reached by as
+        many queries as differ; without a baseline, by all) and ``queries``. The interval of a metric that
+        is only ever 0 or 1 is the exact binomial one, of others the BCa bootstrap's. The baseline's own
+        row has delta 0 and no p.
 
     Raises
     ------
@@ -196,7 +197,7 @@ def _table(
     }
     others = np.flatnonzero(np.repeat([name != baseline for name in names], m))
     against = _differences(x, names, m, baseline, others, test, ci, draws, seed)
-    return pd.DataFrame(table | against | {"p_min": smallest_p(n, test, draws), "queries": n})
+    return pd.DataFrame(table | against | {"queries": n})
 
 
 def _differences(
@@ -213,6 +214,7 @@ def _differences(
     """Compute the columns that need a baseline; without one they are missing."""
     c = x.shape[1]
     numbers = {name: np.full(c, np.nan) for name in ("delta", "p", "p_corrected", "delta_low", "delta_high")}
+    numbers["p_min"] = np.full(c, smallest_p(len(x), test, draws))
     counts = {name: pd.array([pd.NA] * c, dtype="Int64") for name in ("wins", "ties", "losses")}
     if baseline is not None and len(x):
         first = names.index(baseline) * m
@@ -220,12 +222,14 @@ def _differences(
         d[np.abs(d) <= _TIE] = 0.0
         numbers["delta"] = d.mean(axis=0)
         if len(others):
+            moved = (d[:, others] != 0).sum(axis=0)
+            numbers["p_min"][others] = [smallest_p(int(differ), test, draws) for differ in moved]
             numbers["p"][others] = p_values(d[:, others], test, resamples=draws, random_state=seed)
             low, high = mean_difference_intervals(d[:, others], ci, draws, seed)
             numbers["delta_low"][others], numbers["delta_high"][others] = low, high
         for name, found in (("wins", d > 0), ("ties", d == 0), ("losses", d < 0)):
             counts[name][others] = found.sum(axis=0)[others]
-    order = ["delta", "p", "p_corrected", "wins", "ties", "losses", "delta_low", "delta_high"]
+    order = ["delta", "p", "p_corrected", "wins", "ties", "losses", "delta_low", "delta_high", "p_min"]
     both = numbers | counts
     return {name: both[name] for name in order}
 

@@ -82,12 +82,12 @@ def p_values(d: np.ndarray, test: str, *, resamples: int, random_state: int) -> 
 
 
 def smallest_p(n: int, test: str, resamples: int) -> float:
-    """Smallest two-sided p that n queries can reach, all pointing one way; NaN where there is no bound."""
-    if n == 0 or test == "t":
+    """Smallest two-sided p that n differing queries can reach, all one way; NaN where there is no bound."""
+    if test == "t":
         return np.nan
-    exact = min(1.0, 2.0 ** (1 - n))
     if test == "bootstrap":
         return 1 / (resamples + 1)
+    exact = min(1.0, 2.0 ** (1 - n))
     return exact if test == "wilcoxon" or n <= EXACT else max(exact, 1 / (resamples + 1))
 
 

@@ -118,7 +118,9 @@ def _pool_traps(searched: Any, options: Mapping[str, Any]) -> list[tuple]:
     fetch_k, lambda_ = options.get("fetch_k", 50), options.get("lambda_")
     out = []
     if top_k is not None and pool is not None and pool <= top_k:
-        text = f"The pool ({pool}) is no larger than top_k ({top_k}): fusion sees only what each side would show."
+        text = (
+            f"The pool ({pool}) is no larger than top_k ({top_k}): fusion sees no more than each side shows."
+        )
         out.append(("pool", 1, 1.0, "", text))
     if lambda_ is not None and fetch_k is not None and top_k is not None and fetch_k <= top_k:
         text = f"fetch_k ({fetch_k}) is no larger than top_k ({top_k}): MMR can only reorder."

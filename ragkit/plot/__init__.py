@@ -2,8 +2,25 @@
 
 from ragkit.plot.chunks import chunks
 from ragkit.plot.comparison import compare
+from ragkit.plot.curves import curves
 from ragkit.plot.diversity import lambda_ruler, tradeoff
+from ragkit.plot.evaluation import funnel, optimism, per_query, precision_recall, sweep
 from ragkit.plot.pool import map, similarity
 from ragkit.plot.ranks import bump, contributions
 
-__all__ = ["bump", "chunks", "compare", "contributions", "lambda_ruler", "map", "similarity", "tradeoff"]
+__all__ = [
+    "bump",
+    "chunks",
+    "compare",
+    "contributions",
+    "curves",
+    "funnel",
+    "lambda_ruler",
+    "map",
+    "optimism",
+    "per_query",
+    "precision_recall",
+    "similarity",
+    "sweep",
+    "tradeoff",
+]
