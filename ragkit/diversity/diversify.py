@@ -12,7 +12,8 @@ from scipy import sparse
 
 from ragkit.diversity.aspects import aspects_by_query
 from ragkit.diversity.methods import collapse_rows, cover_order, dpp_order, msd_order, xquad_order
-from ragkit.diversity.mmr import check_lambda, join, mmr, nearest_before
+from ragkit.diversity.mmr import check_lambda, join, mmr
+from ragkit.diversity.order import nearest_before
 from ragkit.diversity.pool import (
     Pool,
     check_depths,

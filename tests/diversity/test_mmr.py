@@ -1,7 +1,6 @@
 """mmr: worked examples, laws, and equality with other implementations."""
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -281,10 +280,9 @@ def test_updating_only_rows_that_may_win_picks_the_same(shape, lambda_, single):
     vectors = vectors.astype(np.float32) if single else vectors
     plain = mmr_order(relevance, vectors, lambda_)
     with pytest.MonkeyPatch.context() as patch:
-        # By its path, since the function has the module's name.
-        patch.setattr(sys.modules["ragkit.diversity.mmr"], "_FEW", 0)
-        patch.setattr(sys.modules["ragkit.diversity.mmr"], "_ROWS", 7)
-        patch.setattr(sys.modules["ragkit.diversity.mmr"], "_BLOCK", 5)
+        patch.setattr("ragkit.diversity.order._FEW", 0)
+        patch.setattr("ragkit.diversity.order._ROWS", 7)
+        patch.setattr("ragkit.diversity.order._BLOCK", 5)
         lazy = mmr_order(relevance, vectors, lambda_)
     assert plain[0].tolist() == lazy[0].tolist()
     assert np.allclose(plain[1], lazy[1], atol=1e-12)

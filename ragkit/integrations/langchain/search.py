@@ -10,7 +10,7 @@ import pandas as pd
 from langchain_core.documents import Document
 from langchain_core.runnables.config import run_in_executor
 
-from ragkit.diversity.mmr import mmr_of_query
+from ragkit.diversity import mmr_of_query
 from ragkit.frames.ranking import unit_column
 from ragkit.integrations.langchain.contents import Contents
 from ragkit.integrations.langchain.documents import LOCK
