@@ -92,7 +92,7 @@ class KeywordIndex:
             "query_terms": query_terms,
         }
         self._table = DocTable(need_text="text" in self._fields)
-        self._setting()
+        self._own_setting = self._setting()
         self._reset()
         if docs is not None:
             self.add(docs)
@@ -312,9 +312,11 @@ class KeywordIndex:
         top_k = check_top_k(top_k)
         scorer = self._scorer(k1, b, variant, delta, mu, query_terms, fields)
         allowed = self._table.slot_mask(where)
-        scratch = np.zeros(scorer.n)
-        found = [scorer.best(terms, top_k, allowed, scratch) for terms in self._query_terms(frame, scorer)]
-        return run_of_slots(frame["query_id"], *_unzip(found), self._table, top_k)
+        found = [
+            best_first(*scorer.best(terms, top_k, allowed), self._table, top_k)
+            for terms in self._query_terms(frame, scorer)
+        ]
+        return run_of_slots(frame["query_id"], found, self._table)
 
     def score_all(
         self,
@@ -362,8 +364,9 @@ class KeywordIndex:
         frame = as_queries(queries)
         scorer = self._scorer(k1, b, variant, delta, mu, query_terms, fields)
         slots = self._table.slots
-        scores = [scorer.scores(terms)[0][slots] for terms in self._query_terms(frame, scorer, quiet=True)]
-        return run_of_slots(frame["query_id"], [slots] * len(frame), scores, self._table, None, ranked=False)
+        queries_terms = self._query_terms(frame, scorer, quiet=True)
+        found = [(slots, scorer.scores(terms)[0][slots]) for terms in queries_terms]
+        return run_of_slots(frame["query_id"], found, self._table, ranked=False)
 
     def score_pairs(
         self,
@@ -457,9 +460,9 @@ class KeywordIndex:
         top_k = check_top_k(top_k)
         scorer = self._scorer()
         terms = self._known(self._tokenizer(query), scorer)
-        slots, scores = scorer.best(terms, top_k, self._table.slot_mask(where), np.zeros(scorer.n))
-        slots, scores = best_first(slots, scores, self._table, top_k)
-        return list(self._table.ids_of(slots)), scores
+        found = scorer.best(terms, top_k, self._table.slot_mask(where))
+        slots, scores = best_first(*found, self._table, top_k)
+        return self._table.names[slots].tolist(), scores
 
     # ---------------------------------------------------------------- looking inside
 
@@ -751,13 +754,14 @@ class KeywordIndex:
 
     def _scorer(self, *parameters: Any) -> Scorer:
         """Make ready to score under these parameters; the last scorer is kept, with the weights it made."""
-        setting = self._setting(*parameters)
+        own = all(value is None for value in parameters)
+        setting = self._own_setting if own else self._setting(*parameters)
         if self._scored_version != self._table.version:
             kept = self._table.compact()
             for postings in self._postings.values():
                 postings.settle(kept)
             self._last, self._scored_version = None, self._table.version
-        if self._last is None or self._last.setting != setting:
+        if self._last is None or (self._last.setting is not setting and self._last.setting != setting):
             # Kept weights take at most three bytes a posting, so the index stays smaller than one of scores.
             room = max(1 << 19, 3 * sum(len(p.docs) for p in self._postings.values()) // 8)
             self._last = Scorer(list(self._postings.values()), setting, room)
@@ -809,7 +813,3 @@ def _texts(frame: pd.DataFrame, field: str) -> list[str]:
         unit = frame["chunk_id" if "chunk_id" in frame.columns else "doc_id"].iloc[wrong]
         raise TypeError(f"docs' {field} must be a string; {unit!r} has {out[wrong]!r}.")
     return out
-
-
-def _unzip(found: list[tuple[np.ndarray, np.ndarray]]) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    return [slots for slots, _ in found], [scores for _, scores in found]

@@ -10,7 +10,7 @@ import numpy as np
 from ragkit.bm25.formulas import VARIANT_NAMES, VARIANTS, length_norm
 from ragkit.bm25.postings import Postings
 from ragkit.frames import check_choice, check_number
-from ragkit.frames.topk import top_candidates
+from ragkit.frames.topk import lower_bound, top_candidates
 
 Terms = dict[int, int]  # term number -> how often the query holds it
 
@@ -102,7 +102,10 @@ class Scorer:
         self._used = 0
         self._kept: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self._dense: dict[int, np.ndarray] = {}
+        self._most: dict[int, float] = {}  # the largest weight in each dense array
         self._prior: np.ndarray | None = None
+        self._spare: list[np.ndarray] = []  # arrays of zeros, one for each search that runs at a time
+        self._df: np.ndarray = np.sum([p.df for p in fields], axis=0)
 
     # ---------------------------------------------------------------- weights of a term
 
@@ -169,6 +172,7 @@ class Scorer:
             docs, weights = self.weights(term)
             self._dense[term] = kept = np.zeros(self.n)
             kept[docs] = weights
+            self._most[id(kept)] = float(kept.max())
         return kept
 
     @property
@@ -178,65 +182,101 @@ class Scorer:
 
     # ---------------------------------------------------------------- scores of a query
 
+    def ordered(self, terms: Terms) -> list[tuple[int, int, int]]:
+        """Give df, term and count, rarest first: the order in which every road adds terms up."""
+        return sorted(((self.df(term), term, count) for term, count in terms.items()))
+
+    def df(self, term: int) -> int:
+        """Bound the number of documents that hold a term: exact where there is one field."""
+        return int(self._df[term])
+
+    def _add(self, total: np.ndarray, term: int, count: int) -> np.ndarray:
+        """Add a term's weights to the documents that hold it; give those."""
+        docs, weights = self.weights(term)
+        np.add.at(total, docs, weights if count == 1 else count * weights)
+        return docs
+
     def scores(self, terms: Terms) -> tuple[np.ndarray, np.ndarray]:
         """Score every document, and say which hold a word of the query; the others have 0."""
         total = np.zeros(self.n)
-        for term, count in terms.items():
-            docs, weights = self.weights(term)
-            np.add.at(total, docs, weights if count == 1 else count * weights)
+        for _, term, count in self.ordered(terms):
+            self._add(total, term, count)
         held = total > 0
         if self.likelihood:
             total[held] += sum(terms.values()) * self.prior()[held]
         return total, held
 
     def best(
-        self, terms: Terms, top_k: int | None, allowed: np.ndarray | None, scratch: np.ndarray
+        self, terms: Terms, top_k: int | None, allowed: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Find the documents that may be among the best, ties at the cut included, and their scores.
-
-        `scratch` holds one zero per document, and holds zeros again afterwards.
-        """
+        """Find the documents that may be among the best, ties at the cut included, and their scores."""
         if self.likelihood:
             total, held = self.scores(terms)
             return _best_of(total, top_k, held if allowed is None else held & allowed, -np.inf)
-        width = [(term, count, self.df(term)) for term, count in terms.items()]
-        if 4 * sum(df for _, _, df in width) < self.n:
-            return self._best_among_few(terms, top_k, allowed, scratch)
-        for term, count, df in width:
+        if top_k == 0:
+            return np.empty(0, dtype=np.int64), np.empty(0)
+        ordered = self.ordered(terms)
+        rare = [part for part in ordered if 6 * part[0] <= self.n]
+        frequent = [(self.dense(term), count) for _, term, count in ordered[len(rare) :]]
+        scratch = self._spare.pop() if self._spare else np.zeros(self.n)
+        try:
+            found = None
+            if 4 * sum(df for df, _, _ in rare) < self.n and all(dense is not None for dense, _ in frequent):
+                found = self._best_among_few(rare, frequent, top_k, allowed, scratch)
+            return found or self._best_among_all(ordered, top_k, allowed, scratch)
+        finally:
+            self._spare.append(scratch)  # all zeros again
+
+    def _best_among_all(
+        self,
+        ordered: list[tuple[int, int, int]],
+        top_k: int | None,
+        allowed: np.ndarray | None,
+        scratch: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Score the whole collection."""
+        for df, term, count in ordered:
             dense = self.dense(term) if 6 * df > self.n else None
-            if dense is not None:
-                scratch += dense if count == 1 else count * dense
+            if dense is None:
+                self._add(scratch, term, count)
             else:
-                docs, weights = self.weights(term)
-                np.add.at(scratch, docs, weights if count == 1 else count * weights)
+                scratch += dense if count == 1 else count * dense
         found = _best_of(scratch, top_k, allowed, 0.0)
         scratch.fill(0.0)
         return found
 
-    def df(self, term: int) -> int:
-        """Bound the number of documents that hold a term."""
-        return int(sum(p.indptr[term + 1] - p.indptr[term] for p in self.fields))
-
     def _best_among_few(
-        self, terms: Terms, top_k: int | None, allowed: np.ndarray | None, scratch: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Look only at documents that hold a term; nothing here is as long as the collection."""
-        parts = []
-        for term, count in terms.items():
-            docs, weights = self.weights(term)
-            np.add.at(scratch, docs, weights if count == 1 else count * weights)
-            parts.append(docs)
-        touched = np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
-        rows = touched if allowed is None else touched[allowed[touched]]
+        self, rare: list, frequent: list, top_k: int | None, allowed: np.ndarray | None, scratch: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Look only at documents that hold a rare term; None where one without might be among the best.
+
+        Frequent terms add at most `most`. Where the best `top_k` by the rare terms alone have more than that,
+        no other document can come before them, and frequent terms are looked up for the few that are left.
+        This is MaxScore (Turtle and Flood 1995) with two groups of terms.
+        """
+        parts = [self._add(scratch, term, count) for _, term, count in rare]
+        rows = np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
         scores = scratch[rows]
-        scratch[touched] = 0.0
-        if top_k is not None and len(scores) > top_k * len(parts):
-            # A document stands here once for each of its terms, so this many hold the best top_k.
-            keep = top_candidates(scores, top_k * len(parts))
+        scratch[rows] = 0.0
+        if allowed is not None:
+            mine = allowed[rows]
+            rows, scores = rows[mine], scores[mine]
+        most = sum(count * self._most[id(dense)] for dense, count in frequent)
+        # A document stands here once for each of its terms, so this many rows hold the best top_k.
+        enough = None if top_k is None else top_k * len(parts)
+        if enough is not None and len(rows) > enough:
+            cut = lower_bound(scores, enough)
+            if frequent and cut <= most:
+                return None
+            keep = np.flatnonzero(scores >= (cut - most) * (1 - 1e-11))
             rows, scores = rows[keep], scores[keep]
+        elif frequent:
+            return None
         if len(parts) > 1:
             rows, first = np.unique(rows, return_index=True)
             scores = scores[first]
+        for dense, count in frequent:
+            scores += dense[rows] if count == 1 else count * dense[rows]
         keep = scores > 0
         return (rows, scores) if keep.all() else (rows[keep], scores[keep])
 
@@ -249,5 +289,5 @@ def _best_of(
         scores = np.where(allowed, scores, -np.inf)
     rows = top_candidates(scores, top_k)
     found = scores[rows]
-    keep = found > floor
-    return rows[keep], found[keep]
+    matches = found > floor
+    return rows[matches], found[matches]

@@ -56,8 +56,13 @@ class DocTable:
     def _changed(self) -> None:
         self.version += 1
         self._frame: pd.DataFrame | None = None
+        self._forget()
+
+    def _forget(self) -> None:
         self._slots: np.ndarray | None = None
+        self._names: np.ndarray | None = None
         self._rank: np.ndarray | None = None  # place of each slot's id among all, sorted
+        self._asked = 0
 
     def __len__(self) -> int:
         return len(self._slot)
@@ -100,6 +105,13 @@ class DocTable:
             straight = len(slots) == len(rows) and np.array_equal(slots, np.arange(len(rows)))
             self._frame = rows if straight else rows.iloc[slots].reset_index(drop=True)
         return self._frame
+
+    @property
+    def names(self) -> np.ndarray:
+        """Unit id of each slot, as an array of objects."""
+        if self._names is None:
+            self._names = id_array(self.rows[self.unit].astype(object)) if self._size else np.empty(0, object)
+        return self._names
 
     def copy(self) -> pd.DataFrame:
         """Copy the documents, in order, cells that hold lists and dicts too.
@@ -294,7 +306,8 @@ class DocTable:
             new[kept] = np.arange(len(kept))
             self._slot = dict(zip(self._slot, new[self.slots].tolist()))
             self._log, self._size = [rows], len(kept)
-            self._slots = self._frame = self._rank = None
+            self._frame = None
+            self._forget()
         return kept
 
     def slot_mask(self, where: Any) -> np.ndarray | None:
@@ -349,13 +362,12 @@ class DocTable:
         ndarray of object or int64
             Unit ids, or, where many are asked for, numbers that sort as the ids do.
         """
-        if self._rank is None and len(slots) < 2000:
-            return id_array(self.rows[self.unit].iloc[slots].astype(object))
         if self._rank is None:
-            self._rank = np.unique(
-                self.rows[self.unit].to_numpy(dtype=object).astype(str), return_inverse=True
-            )[1]
-        return self._rank[slots].astype(np.int64)
+            self._asked += len(slots)
+            if 2 * self._asked < self._size:  # sorting all ids pays when about so many have been compared
+                return self.names[slots]
+            self._rank = np.unique(self.names.astype(str), return_inverse=True)[1].astype(np.int64)
+        return self._rank[slots]
 
 
 def _id_list(ids: Any, name: str) -> list[str]:

@@ -32,7 +32,7 @@ def top_candidates(scores: np.ndarray, top_k: int | None, slack: float = 1e-11) 
         return np.empty(0, dtype=np.int64)
     if top_k is None or top_k >= n:
         return np.flatnonzero(scores > -np.inf)
-    cut = _lower_bound(scores, top_k)
+    cut = lower_bound(scores, top_k)
     rows = np.flatnonzero(scores >= cut - abs(cut) * slack) if cut > -np.inf else np.flatnonzero(scores > cut)
     if len(rows) > 4 * top_k:  # the bound was loose: cut once more among the few
         best = scores[rows]
@@ -41,12 +41,24 @@ def top_candidates(scores: np.ndarray, top_k: int | None, slack: float = 1e-11) 
     return rows
 
 
-def _lower_bound(scores: np.ndarray, top_k: int) -> float:
+def lower_bound(scores: np.ndarray, top_k: int) -> float:
     """Bound the `top_k`-th best score from below by the maxima of interleaved blocks.
 
     Partitioning the whole array costs ten times as much: it moves every score, this only compares them.
+
+    Parameters
+    ----------
+    scores : ndarray of float, shape (n,)
+        At least `top_k` scores.
+    top_k : int
+        At least 1.
+
+    Returns
+    -------
+    float
+        A score that at least `top_k` reach.
     """
-    n_blocks = max(128, 6 * top_k)
+    n_blocks = max(128, 6 * top_k, len(scores) // 128)
     depth = len(scores) // n_blocks
     if depth < 2:
         return float(np.partition(scores, len(scores) - top_k)[len(scores) - top_k])

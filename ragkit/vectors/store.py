@@ -21,7 +21,7 @@ from ragkit.frames import (
     warn,
 )
 from ragkit.frames.folder import from_snapshot, load_folder, save_folder, to_snapshot
-from ragkit.frames.runs import query_rows, run_of_slots
+from ragkit.frames.runs import best_first, query_rows, run_of_slots
 from ragkit.frames.table import DocTable
 from ragkit.similarity import as_matrix, cosine_similarity, dot_similarity, euclidean_distance
 from ragkit.vectors.ledger import explain_similarity
@@ -322,8 +322,8 @@ class VectorStore:
         if len(self) and top_k != 0 and len(asked):
             hits = self._matrix.nearest(matrix[asked], self._metric, top_k, allowed, floor)
             for row, hit in zip(asked, hits):
-                found[row] = hit
-        return run_of_slots(query_ids, [f[0] for f in found], [f[1] for f in found], self._table, top_k)
+                found[row] = best_first(*hit, self._table, top_k)
+        return run_of_slots(query_ids, found, self._table)
 
     def mmr(
         self,
@@ -454,12 +454,8 @@ class VectorStore:
         query_ids, matrix, _ = self._query_vectors(queries, vectors)
         slots = self._table.slots
         rows = self._matrix.rows[slots]
-        scores = (
-            [similarities(q, rows, self._metric) for q in matrix]
-            if len(slots)
-            else [np.empty(0)] * len(query_ids)
-        )
-        return run_of_slots(query_ids, [slots] * len(query_ids), scores, self._table, None, ranked=False)
+        found = [(slots, similarities(q, rows, self._metric)) for q in matrix] if len(slots) else []
+        return run_of_slots(query_ids, found, self._table, ranked=False)
 
     def score_pairs(self, pairs: pd.DataFrame, queries: Any = None, *, vectors: Any = None) -> np.ndarray:
         """Compute the similarity of given pairs of query and document.

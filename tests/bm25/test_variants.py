@@ -288,3 +288,28 @@ def test_scores_equal_bm25s(variant):
             wanted = wanted - [sum(w for word, w in absent.items() if word not in row) for row in rows]
         ours = index.score_all(" ".join(dict.fromkeys(query)), k1=1.3, b=0.6, delta=0.4)["score"]
         assert ours.tolist() == pytest.approx(wanted.tolist(), rel=1e-6, abs=1e-6)
+
+
+def test_pruning_frequent_terms_changes_nothing():
+    # One frequent word and rarer ones: the best by rare words alone may, or may not, decide the head.
+    rng = np.random.default_rng(4)
+    rare = [f"r{n}" for n in range(40)]
+    texts = [
+        " ".join(["often"] * rng.integers(0, 4) + ["common"] * rng.integers(0, 2) + list(rng.choice(rare, 2)))
+        for _ in range(3000)
+    ]
+    index = rk.KeywordIndex(texts)
+    queries = [" ".join(rng.choice([*rare, "often", "common"], 4)) for _ in range(40)]
+    queries += ["often common r1", "often", "often r1 r1"]
+    whole = index.search(queries, top_k=None)
+    for k in (1, 5, 60, 700):
+        pd.testing.assert_frame_equal(
+            index.search(queries, top_k=k), whole[whole["rank"] <= k].reset_index(drop=True), check_exact=True
+        )
+    every = index.score_all(queries)
+    assert (
+        index.score_pairs(every, {str(n): q for n, q in enumerate(queries)}).tolist()
+        == every["score"].tolist()
+    )
+    merged = whole.merge(every, on=["query_id", "doc_id"])
+    assert (merged["score_x"] == merged["score_y"]).all()
