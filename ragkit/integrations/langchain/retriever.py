@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
-from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.load.serializable import Serializable
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables.config import run_in_executor, set_config_context
 from pydantic import ConfigDict, Field, model_validator
 
 from ragkit.bm25 import KeywordIndex
@@ -163,8 +165,16 @@ class RagkitRetriever(BaseRetriever):
             self._check_knobs(kwargs)
         stores = stores_of(self.source)
         with LOCK if stores else contextlib.nullcontext():
-            run = self._search(query, k, self.params | kwargs)
+            run = _as_child(run_manager, self._search, query, k, self.params | kwargs)
             return self._documents(run, stores)
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun | None = None, **kwargs: Any
+    ) -> list[Document]:
+        """Search in a thread."""
+        manager = None if run_manager is None else run_manager.get_sync()
+        search = functools.partial(self._get_relevant_documents, query, run_manager=manager, **kwargs)
+        return await run_in_executor(None, search)
 
     # ---------------------------------------------------------------- inside
 
@@ -189,6 +199,14 @@ class RagkitRetriever(BaseRetriever):
         takes = _keywords(self.source.search if isinstance(self.source, _SEARCHES) else self.source)
         for name in knobs if takes is not None else ():
             check_choice("knob of the search", name, sorted(set(takes or ()) - _NOT_KNOBS))
+
+
+def _as_child(run_manager: Any, function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function so that events and runnables inside it belong to the retriever's run."""
+    if run_manager is None:
+        return function(*args)
+    with set_config_context({"callbacks": run_manager.get_child()}) as context:
+        return context.run(function, *args)
 
 
 def _keywords(function: Callable[..., Any]) -> list[str] | None:
