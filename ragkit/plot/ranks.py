@@ -221,7 +221,7 @@ def contributions(
     names = unit_labels(units, docs)
     ax.set_yticks(rows["rank"], [f"{names[unit]}  {rank}" for unit, rank in zip(units, rows["rank"])])
     ax.set_ylim(max(rows["rank"].max() if len(rows) else 1, 3) + 0.6, 0.4)
-    ax.set_xlabel("contribution to the fused score")
+    ax.set_xlabel("contribution to the score")
     ax.locator_params(axis="x", nbins=5)
     tidy(ax, grid="x").tick_params(axis="y", left=False)
     if several_queries([frame]):

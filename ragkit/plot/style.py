@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#8C6D31", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 GREY = "#767676"
-HATCHES = ("", "///", "...", "xxx", "---", "\\\\\\", "ooo", "++")
+HATCHES = ("", "///", "..", "xx", "--", "\\\\\\", "||", "++")
 
 
 def axes(ax: Axes | None, size: tuple[float, float] = (6.4, 3.6)) -> Axes:

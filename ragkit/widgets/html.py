@@ -46,8 +46,11 @@ FILLS = (
     COLOURS[0],
     f"repeating-linear-gradient(45deg,{COLOURS[1]} 0 4px,#f7cf7a 4px 6px)",
     f"repeating-linear-gradient(90deg,{COLOURS[2]} 0 3px,#8fd8c3 3px 5px)",
-    f"repeating-linear-gradient(-45deg,{COLOURS[4]} 0 3px,#ecd0e0 3px 6px)",
-    f"repeating-linear-gradient(0deg,{COLOURS[3]} 0 3px,#f0b48a 3px 5px)",
+    f"repeating-linear-gradient(-45deg,{COLOURS[3]} 0 3px,#f0b48a 3px 5px)",
+    f"repeating-linear-gradient(0deg,{COLOURS[4]} 0 3px,#ecd0e0 3px 5px)",
+    f"repeating-linear-gradient(45deg,{COLOURS[5]} 0 3px,#bfe2f7 3px 5px)",
+    f"repeating-linear-gradient(90deg,{COLOURS[6]} 0 3px,#cbb68f 3px 5px)",
+    f"repeating-linear-gradient(-45deg,{COLOURS[7]} 0 3px,#999999 3px 5px)",
 )
 
 

@@ -83,7 +83,7 @@ class Panel:
         self._views: dict[str, str] = {}
         self._boxes: dict[str, Any] = {}
         self._cost = 0.0
-        self._held = 0
+        self._held = 1  # nothing is computed before there is a place to show it
         self._throttle = Throttle(self._run, lambda: SLOW if self._cost > SLOW else 0.0)
         self._late_cost = 0.0
         self._late = Throttle(self._run_late, lambda: max(0.1, 2 * self._late_cost), leading=False)
@@ -145,6 +145,7 @@ class Panel:
         except Exception:
             self.close()
             raise
+        self._held = 0
         for control in self.controls.values():
             control.observe(self._changed, "value")
         self._code_toggle.observe(self._show_code, "value")

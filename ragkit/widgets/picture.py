@@ -155,7 +155,13 @@ def fit(figure: Any, ax: Any, renderer: Any) -> None:
     renderer : RendererBase
         What measures the labels.
     """
-    figure.subplots_adjust(left=0.3, right=0.7, bottom=0.2, top=0.85)
+    figure.subplots_adjust(left=0.18, right=0.97, bottom=0.17, top=0.9)
+    # Ticks depend on the size of the axes: where the axis has a name too, a second look is needed.
+    for _ in range(2 if ax.get_ylabel() else 1):
+        _fit_once(figure, ax, renderer)
+
+
+def _fit_once(figure: Any, ax: Any, renderer: Any) -> None:
     labels = [*ax.texts, *([ax.get_legend()] if ax.get_legend() else [])]
     box = ax.get_tightbbox(renderer, bbox_extra_artists=labels)
     inner = ax.get_window_extent(renderer)

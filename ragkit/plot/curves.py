@@ -1,0 +1,126 @@
+"""Curves of a formula, with the documents at hand as points on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from ragkit.frames import check_frame
+from ragkit.plot.labels import shorten
+from ragkit.plot.style import COLOURS, GREY, MARKERS, axes, note, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def curves(
+    lines: pd.DataFrame,
+    points: pd.DataFrame | None = None,
+    *,
+    x: str,
+    y: str,
+    by: str | None = None,
+    highlight: str | None = None,
+    at: float | None = None,
+    steps: bool = False,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw one curve per group, and single points with their names.
+
+    Parameters
+    ----------
+    lines : DataFrame
+        Columns `x`, `y` and, for several curves, `by`.
+    points : DataFrame, optional
+        Columns `x`, `y` and ``label``.
+    x, y : str
+        The columns on the two axes.
+    by : str, optional
+        The column that tells the curves apart.
+    highlight : str, optional
+        The one curve that is drawn strong; the others become thin and grey.
+    at : float, optional
+        Where the current setting is: a vertical line.
+    steps : bool, default=False
+        Whether `y` holds from each `x` to the next, as for a function that jumps.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        Curves are named in a legend when there are several.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing.
+
+    Examples
+    --------
+    >>> lines = pd.DataFrame({"tf": [0, 1, 2], "weight": [0.0, 1.0, 1.4]})
+    >>> curves(lines, x="tf", y="weight").get_ylabel()
+    'weight'
+    """
+    check_frame(lines, [x, y, *([by] if by else [])], "lines")
+    ax = axes(ax, (5.2, 3.4))
+    groups = [("", lines)] if by is None else list(lines.groupby(by, sort=False))
+    for n, (name, part) in enumerate(groups):
+        _curve(ax, part[x], part[y], str(name), n, highlight, steps)
+    if points is not None and len(points):
+        _named_points(ax, check_frame(points, [x, y, "label"], "points"), x, y)
+    if at is not None:
+        ax.axvline(at, color=COLOURS[3], linewidth=1.4, linestyle="--", zorder=1)
+    if by is not None and len(groups) > 1:
+        ax.legend(
+            loc="lower left", bbox_to_anchor=(0, 1.0), ncols=4, frameon=False, borderaxespad=0.2, fontsize=9
+        )
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    if not len(lines):
+        note(ax, "nothing to draw")
+    return tidy(ax, grid="both")
+
+
+def _curve(
+    ax: Axes, x: pd.Series, y: pd.Series, name: str, n: int, highlight: str | None, steps: bool
+) -> None:
+    """Draw one curve: strong, or thin and grey where another one is highlighted."""
+    strong = highlight is None or name == highlight
+    ax.plot(
+        x.to_numpy(),
+        y.to_numpy(),
+        color=COLOURS[n % len(COLOURS)] if strong else GREY,
+        linestyle="-" if strong else ("--", ":", "-.")[n % 3],
+        linewidth=2.2 if strong else 1.0,
+        drawstyle="steps-post" if steps else "default",
+        label=name,
+        zorder=2 if strong else 1,
+    )
+
+
+def _named_points(ax: Axes, points: pd.DataFrame, x: str, y: str) -> None:
+    """Draw points with their names beside them, towards the middle, none on top of another."""
+    xs, ys = points[x].to_numpy(dtype=float), points[y].to_numpy(dtype=float)
+    low, high = ax.get_ylim()
+    gap, last = (high - low) * 0.075, {True: -np.inf, False: -np.inf}
+    middle = sum(ax.get_xlim()) / 2
+    for n in np.argsort(ys, kind="stable"):
+        left = bool(xs[n] > middle)
+        at = max(ys[n], last[left] + gap)
+        last[left] = at
+        ax.plot(
+            xs[n : n + 1], ys[n : n + 1], MARKERS[n % len(MARKERS)], color=COLOURS[(n + 1) % len(COLOURS)],
+            ms=7, mec="white",
+        )  # fmt: skip
+        ax.annotate(
+            shorten(str(points["label"].iloc[n]), 24),
+            (xs[n], at),
+            xytext=(-7 if left else 7, 0),
+            textcoords="offset points",
+            ha="right" if left else "left",
+            va="center",
+            fontsize=8,
+        )

@@ -1,0 +1,221 @@
+"""``tune_chunks``: where a document is cut, live, and what that does to its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from ragkit.chunking import chunk, chunk_report, show_chunks
+from ragkit.chunking.methods import METHODS
+from ragkit.frames import as_docs
+from ragkit.plot.labels import shorten
+from ragkit.widgets import html
+from ragkit.widgets.controls import dropdown, int_slider, need_ipywidgets
+from ragkit.widgets.knobs import NONE
+from ragkit.widgets.teach.base import Shown, TeachPanel, call, head_of
+
+
+def tune_chunks(
+    docs: Any,
+    spans: pd.DataFrame | None = None,
+    *,
+    doc_id: str | None = None,
+    method: str = "sentence",
+    size: int = 400,
+    overlap: int | None = None,
+    beside: str | None = None,
+    controls: Mapping[str, Any] | None = None,
+) -> TuneChunks:
+    """Open a panel on chunking: the text with its chunks, their sizes, and what the cuts do to the answers.
+
+    Parameters
+    ----------
+    docs : documents
+        What is cut.
+    spans : DataFrame, optional
+        Gold passages, ``query_id, doc_id, start, end``: with them the panel says how many lie whole in
+        one chunk.
+    doc_id : str, optional
+        The document to start with.
+    method, size, overlap : optional
+        Where the controls start; as in :func:`ragkit.chunk`.
+    beside : str, optional
+        A second method, shown beside the first.
+    controls : dict of str to widget, optional
+        Controls of another panel to share.
+
+    Returns
+    -------
+    TuneChunks
+        The panel; ``panel.value`` holds the chunks of the document on show.
+
+    See Also
+    --------
+    ragkit.chunk : What the controls call.
+    """
+    given = {"doc_id": doc_id, "method": method, "size": size, "overlap": overlap, "beside": beside}
+    return TuneChunks(docs, spans, given, controls)
+
+
+class TuneChunks(TeachPanel):
+    """The panel that :func:`tune_chunks` opens; see there.
+
+    Parameters
+    ----------
+    docs, spans : object
+        As in :func:`tune_chunks`.
+    given : dict
+        Where the controls start.
+    shared : dict of str to widget or None
+        Controls of another panel.
+    """
+
+    name: ClassVar[str] = "tune_chunks"
+    PICTURES: ClassVar[dict[str, tuple[float, float]]] = {"sizes": (5.0, 2.2)}
+    BOXES: ClassVar[tuple[str, ...]] = ("report", "text")
+
+    def __init__(
+        self,
+        docs: Any,
+        spans: pd.DataFrame | None,
+        given: Mapping[str, Any],
+        shared: Mapping[str, Any] | None,
+    ):
+        W = need_ipywidgets()
+        self.docs, self.spans = as_docs(docs), spans
+        ids = self.docs["doc_id"].tolist()
+        if not ids:
+            raise ValueError("tune_chunks needs at least one document; got none.")
+        titles = self.docs["title"] if "title" in self.docs else self.docs["text"]
+        pairs = [(f"{i} · {shorten(str(t), 60)}", i) for i, t in zip(ids, titles)]
+        start = str(given["doc_id"]) if given["doc_id"] is not None else ids[0]
+        if start not in ids:
+            raise ValueError(f"unknown document {start!r}; the first ones are {ids[:5]}.")
+        # Methods that need an embedder, or a file's language, cannot be turned on by a list.
+        methods = [m for m in METHODS if m != "semantic"]
+        controls = {
+            "doc_id": W.Dropdown(
+                options=pairs, value=start, description="doc_id", tooltip="The document on show",
+                layout=W.Layout(width="100%", max_width="640px"), style={"description_width": "56px"},
+            ),
+            "method": dropdown("method", given["method"], methods, tooltip="Where the text may be cut"),
+            "size": int_slider(
+                "size",
+                given["size"],
+                low=40,
+                high=2000,
+                step=20,
+                tooltip="The most characters of a chunk. Right: fewer, longer chunks.",
+            ),
+            "overlap": int_slider(
+                "overlap",
+                -1 if given["overlap"] is None else given["overlap"],
+                low=-1,
+                high=400,
+                tooltip="Characters shared with the chunk before. -1: the default, a fifth of size. "
+                "Right: more.",
+            ),
+            "beside": dropdown(
+                "beside",
+                given["beside"] or NONE,
+                [NONE, *methods],
+                tooltip="A second method, to compare with",
+            ),
+        }  # fmt: skip
+        super().__init__(controls, shared=shared)
+        self._open([("cut", ["method", "size", "overlap"]), ("compare", ["beside"])])
+
+    def _public(self, state: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "doc_id": state["doc_id"],
+            "method": state["method"],
+            "size": state["size"],
+            "overlap": None if state["overlap"] < 0 else state["overlap"],
+            "beside": None if state["beside"] == NONE else state["beside"],
+        }
+
+    def _compute(self, state: dict[str, Any]) -> Shown:
+        params = self._public(state)
+        one = self.docs[self.docs["doc_id"] == params["doc_id"]].reset_index(drop=True)
+        knobs = {"size": params["size"], "overlap": params["overlap"]}
+        ways = {params["method"]: chunk(one, method=params["method"], **knobs)}
+        if params["beside"] is not None:
+            ways[params["beside"]] = chunk(one, method=params["beside"], **knobs)
+        return Shown(ways[params["method"]], {"ways": ways, "doc": one})
+
+    def _gold(self, doc_id: str) -> pd.DataFrame | None:
+        if self.spans is None:
+            return None
+        return self.spans[self.spans["doc_id"].astype(str) == doc_id]
+
+    def _whole(self, chunks: pd.DataFrame, gold: pd.DataFrame) -> tuple[int, float]:
+        """How many gold passages lie whole in one chunk, and how much of the best chunk they fill."""
+        whole, share = 0, []
+        starts, ends = chunks["start"].to_numpy(), chunks["end"].to_numpy()
+        for start, end in zip(gold["start"], gold["end"]):
+            inside = (starts <= start) & (ends >= end)
+            whole += bool(inside.any())
+            both = np.clip(np.minimum(ends, end) - np.maximum(starts, start), 0, None)
+            share.append(float((both / np.maximum(ends - starts, 1)).max(initial=0.0)))
+        return whole, float(np.mean(share)) if share else 0.0
+
+    def _render(self, state: dict[str, Any], result: Shown) -> dict[str, str]:
+        ways, doc = result.more["ways"], result.more["doc"]
+        gold = self._gold(state["doc_id"])
+        rows = []
+        for name, chunks in ways.items():
+            report = chunk_report(chunks, doc).iloc[0]
+            row: dict[str, Any] = {"method": name}
+            row |= {
+                c: report[c]
+                for c in ("chunks", "mean", "shortest", "longest", "duplicated", "uncovered", "sentences_cut")
+            }
+            if gold is not None and len(gold):
+                whole, share = self._whole(chunks, gold)
+                row |= {"answers whole in a chunk": f"{whole} of {len(gold)}", "share of the chunk": share}
+            rows.append(row)
+        table = html.table(pd.DataFrame(rows), digits=2, caption="report")
+        shown = show_chunks(ways if len(ways) > 1 else result.value, doc, doc_id=state["doc_id"], spans=gold)
+        return {"report": html.wrap(table), "text": shown._repr_html_()}
+
+    def _drawings(self, state: dict[str, Any], result: Shown) -> dict[str, tuple[Any, str]]:
+        sizes = {name: (c["end"] - c["start"]).to_numpy() for name, c in result.more["ways"].items()}
+        return {"sizes": (lambda ax: _draw_sizes(ax, sizes), "How long the chunks are")}
+
+    def _summary(self, state: dict[str, Any], result: Shown) -> str:
+        lengths = result.value["end"] - result.value["start"]
+        mean = f", {lengths.mean():.0f} characters on average" if len(lengths) else ""
+        return f"{len(result.value)} chunks of {state['doc_id']}{mean}"
+
+    def _program(self, params: dict[str, Any], setup: str | None) -> str:
+        one = f"one = docs[docs['doc_id'] == {params['doc_id']!r}].reset_index(drop=True)\n"
+        knobs = {name: params[name] for name in ("method", "size", "overlap")}
+        needs = "`docs`, the documents as a frame"
+        return head_of(setup, needs) + one + "value = " + call("rk.chunk", ["one"], knobs)
+
+
+def _draw_sizes(ax: Any, sizes: Mapping[str, np.ndarray]) -> None:
+    """Draw a histogram of the chunks' lengths, one outline per method."""
+    from ragkit.plot.style import COLOURS, tidy
+
+    top = max((int(s.max()) for s in sizes.values() if len(s)), default=1)
+    bins = np.linspace(0, top, 21)
+    for n, (name, lengths) in enumerate(sizes.items()):
+        ax.hist(
+            lengths,
+            bins,
+            color=COLOURS[n],
+            alpha=0.55,
+            label=name,
+            histtype="stepfilled",
+            hatch=("", "///")[n],
+        )
+    if len(sizes) > 1:
+        ax.legend(frameon=False, fontsize=9)
+    ax.set_xlabel("characters in a chunk")
+    ax.set_ylabel("chunks")
+    ax.locator_params(axis="y", integer=True, nbins=4)
+    tidy(ax)
