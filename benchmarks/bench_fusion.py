@@ -110,7 +110,7 @@ def check_equal(ours: pd.DataFrame, theirs: pd.DataFrame) -> None:
         raise RuntimeError("results differ")
 
 
-def bench_langchain(n_queries: int = 20, depth: int = 1000) -> None:
+def bench_langchain(n_queries: int = 200, depth: int = 1000) -> None:
     """LangChain's weighted reciprocal rank, per query."""
     try:
         from langchain_classic.retrievers import EnsembleRetriever
@@ -159,7 +159,46 @@ def bench_hybrid(n_docs: int = 100_000) -> None:
     report(f"HybridSearch, {n_docs} documents, pool 100", alternate(jobs, 20), "moving lambda")
 
 
+def bench_path(n_queries: int = 1000, depth: int = 100, n_docs: int = 1000) -> None:
+    """The exact optimum over all weights against ranx's grid of 11."""
+    runs = make_runs(n_queries, depth, 2, n_docs)
+    rng = np.random.default_rng(1)
+    judged = pd.DataFrame(
+        [
+            {"query_id": f"q{q}", "doc_id": f"d{d}", "relevance": int(rng.integers(1, 4))}
+            for q in range(n_queries)
+            for d in rng.choice(n_docs, 10, replace=False)
+        ]
+    )
+
+    def exact() -> pd.DataFrame:
+        return rk.best_weight(rk.weight_path(runs, judged, method="linear", metrics="ndcg@10"))
+
+    jobs: dict[str, Callable] = {"ragkit": exact}
+    try:
+        import ranx
+    except ImportError:
+        print("ranx is not installed: skipped")
+    else:
+        qrels = ranx.Qrels.from_df(judged.astype({"query_id": object, "doc_id": object}), "query_id", "doc_id", "relevance")
+        made = [
+            ranx.Run.from_df(f.astype({"query_id": object, "doc_id": object}), "query_id", "doc_id", "score") for f in runs.values()
+        ]  # fmt: skip
+        options = {"norm": "min-max", "method": "wsum", "metric": "ndcg@10", "show_progress": False}
+
+        def grid() -> object:
+            return ranx.optimize_fusion(qrels=qrels, runs=made, return_optimization_report=True, **options)
+
+        best = exact()["value"].iloc[0]
+        means = rk.hybrid.mean_path(rk.weight_path(runs, judged, method="linear", metrics="ndcg@10"))
+        inside = [means.loc[(means["weight_from"] <= w) & (means["weight_to"] > w), "ndcg@10"] for w in np.arange(1, 10) / 10]
+        coarse = max(float(found.iloc[0]) for found in inside)
+        print(f"exact optimum {best:.6f}, best of the grid's inner weights {coarse:.6f}")
+        jobs["ranx optimize_fusion, 11 weights"] = grid
+    report(f"best weight for ndcg@10, {n_queries} queries x {depth} documents", alternate(jobs, 5))
+
+
 if __name__ == "__main__":
-    wanted = sys.argv[1:] or ["fuse", "hybrid"]
+    wanted = sys.argv[1:] or ["fuse", "hybrid", "path"]
     for name in wanted:
-        {"fuse": bench_fuse, "hybrid": bench_hybrid}[name]()
+        {"fuse": bench_fuse, "hybrid": bench_hybrid, "path": bench_path}[name]()

@@ -71,7 +71,7 @@ from ragkit.frames import (
     rank_by_score,
     show,
 )
-from ragkit.fusion import fuse
+from ragkit.fusion import compare_dialects, dialect, dialects, fuse
 from ragkit.hybrid import HybridSearch, best_weight, flip, weight_path
 from ragkit.metrics import (
     evaluate,
@@ -113,7 +113,10 @@ __all__ = [
     "chunk",
     "chunk_report",
     "compare",
+    "compare_dialects",
     "describe",
+    "dialect",
+    "dialects",
     "diversify",
     "diversity_report",
     "drop_self",

@@ -1,5 +1,6 @@
 """Fusion: any number of runs into one, by rank or by score, with the account of every score."""
 
+from ragkit.fusion.dialects import compare_dialects, dialect, dialects
 from ragkit.fusion.fuse import fuse
 
-__all__ = ["fuse"]
+__all__ = ["compare_dialects", "dialect", "dialects", "fuse"]

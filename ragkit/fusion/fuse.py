@@ -46,7 +46,8 @@ def fuse(
         of runs that have the unit, ``anz`` divides it; ``max``, ``min``, ``median`` pick one ``w * s``;
         ``dbsf`` and ``tm2c2`` are ``linear`` with the normaliser of their name. A callable
         ``(scores, ranks, weights) -> scores`` is given arrays of shape (units, runs), NaN for what a run
-        lacks, once per query; it returns scores, or contributions of shape (units, runs) to be added up.
+        lacks, once per query; it returns scores, contributions of shape (units, runs) to be added up, or a
+        tuple of both. :func:`ragkit.dialect` names the options that reproduce other engines.
     weights : dict of str to float, or sequence of float, optional
         One for each run, used as given; None is 1 each. Weight 0 removes the run.
     k : float, default=60
@@ -122,7 +123,11 @@ def fuse_pool(pool: Pool, plan: Plan, top_k: int | None = None) -> pd.DataFrame:
     weights = [plan.weights[source.name] for source in pool.sources]
     columns, highest = _values(pool, plan)
     score, parts = plan.method.combine(pool, columns, weights)
-    bound = plan.method.bound(np.where([_asked(s, pool) for s in pool.sources], highest, 0.0))
+    allowed = np.where([_asked(source, pool) for source in pool.sources], highest, 0.0)
+    if plan.method.bound is None:  # a callable: the highest that it gave stands in
+        bound = np.full(len(pool.sizes), score.max(initial=0.0))
+    else:
+        bound = plan.method.bound(allowed)
     order = tie_order(pool.query, score, lambda slots: pool.unit_order(pool.units[slots]))
     _teach(pool, plan)
     frame, rows = write_ledger(pool, score, bound, columns, parts, order, top_k)

@@ -43,7 +43,7 @@ class Method:
     """A fusion method by its parts."""
 
     combine: Callable[[Pool, list[Column], list[float]], tuple[np.ndarray, Parts]]
-    bound: Callable[[np.ndarray], np.ndarray]  # highest weighted values (runs, queries) -> highest score
+    bound: Callable[[np.ndarray], np.ndarray] | None  # highest values (runs, queries) -> score; None: unknown
     points: Callable[[Pool, Source, float], Column] | None = None  # rank methods: a rank's worth
     top: Callable[[Pool, float, float], np.ndarray] | None = None  # rank methods: weighted worth of rank 1
     normalize: str = "minmax"
@@ -225,15 +225,25 @@ def by_callable(function: Callable) -> Method:
         w, out, parts = np.asarray(weights), np.empty(len(pool)), np.full(scores.shape, np.nan)
         for start, size in zip(pool.starts, pool.sizes):
             rows = slice(start, start + size)
-            given = np.asarray(function(scores[rows].copy(), ranks[rows].copy(), w.copy()), dtype=np.float64)
-            if given.shape not in ((size,), (size, len(w))) or not np.isfinite(given).all():
-                raise ValueError(
-                    f"method must return {size} finite scores, or contributions of shape {(size, len(w))}; "
-                    f"got an array of shape {given.shape}."
-                )
-            if given.ndim == 2:
-                parts[rows] = given
-            out[rows] = given if given.ndim == 1 else _add(given.T)[0]
+            if size:
+                given = function(scores[rows].copy(), ranks[rows].copy(), w.copy())
+                out[rows], parts[rows] = _read_answer(given, int(size), len(w))
         return out, list(parts.T)
 
-    return Method(combine, _of_sum, normalize="none", missing="ignore")
+    return Method(combine, None, normalize="none", missing="ignore")
+
+
+def _read_answer(given: Any, size: int, n_runs: int) -> tuple[np.ndarray, Any]:
+    """Read scores, contributions, or both, of one query."""
+    both = isinstance(given, tuple) and len(given) == 2
+    answers = [np.asarray(answer, dtype=np.float64) for answer in (given if both else (given,))]
+    shapes = [answer.shape for answer in answers]
+    allowed = [[(size,), (size, n_runs)]] if both else [[(size,)], [(size, n_runs)]]
+    if shapes not in allowed or not all(np.isfinite(answer).all() for answer in answers):
+        raise ValueError(
+            f"method must return {size} finite scores, contributions of shape {(size, n_runs)}, "
+            f"or a tuple of both; got shape {', '.join(map(str, shapes))}."
+        )
+    if both:
+        return answers[0], answers[1]
+    return (answers[0], np.nan) if answers[0].ndim == 1 else (_add(answers[0].T)[0], answers[0])
