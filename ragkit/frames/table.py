@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -346,8 +347,8 @@ class DocTable:
         slot = self._slot.get(unit)
         if slot is None:
             return None
-        row = deep_copy(self.rows.iloc[slot : slot + 1])
-        return {str(name): row[name].iloc[0] for name in row.columns}
+        rows = self.rows  # cell by cell: a frame of one row costs twenty times as much
+        return {str(name): copy.deepcopy(rows[name].array[slot]) for name in rows.columns}
 
     def order_key(self, slots: np.ndarray) -> np.ndarray:
         """Look up unit ids by slot for :func:`ragkit.frames.tie_order`.
