@@ -190,6 +190,7 @@ def wipe(ax: Any) -> None:
     artists: Iterable[Any] = [*ax.lines, *ax.patches, *ax.collections, *ax.texts, *ax.images]
     for artist in artists:
         artist.remove()
+    ax.containers.clear()  # bars stay there, and in the legend, after they are gone
     if ax.get_legend() is not None:
         ax.get_legend().remove()
     ax.set_prop_cycle(None)

@@ -242,6 +242,9 @@ class TuneMMR(TeachPanel):
             ),
         }
 
+    def _keys(self, result: Shown) -> dict[str, list[str]]:
+        return {"board": ["lambda_ · relevance", "(1 - lambda_) · similarity to the named pick"]}
+
     def _draw_board(self, ax: Any, board: pd.DataFrame, step: int) -> None:
         """Draw relevance to the right, penalty to the left, and their sum as a dot."""
         from ragkit.plot.style import COLOURS, note, tidy
@@ -264,15 +267,7 @@ class TuneMMR(TeachPanel):
         ax.set_ylim(max(len(board), 3) - 0.4, -0.6)
         ax.set_xlim(min(-0.45, -1.9 * float(board["penalty"].max()) if len(board) else 0), None)
         ax.axvline(0, color="#000000", linewidth=0.8)
-        ax.legend(
-            loc="lower left",
-            bbox_to_anchor=(-0.35, 1.0),
-            ncols=3,
-            frameon=False,
-            fontsize=8,
-            borderaxespad=0.2,
-        )
-        ax.set_xlabel(f"pick {step}: the first line is picked")
+        ax.set_xlabel(f"pick {step}: the first line is picked; ◆ is the score")
         tidy(ax, grid="x").tick_params(axis="y", left=False)
         if not len(board):
             note(ax, "nothing left to pick")
