@@ -71,7 +71,7 @@ from ragkit.frames import (
     rank_by_score,
     show,
 )
-from ragkit.fusion import compare_dialects, dialect, dialects, fuse
+from ragkit.fusion import compare_dialects, dialect, dialects, fuse, fuse_variants
 from ragkit.hybrid import HybridSearch, best_weight, flip, weight_path
 from ragkit.metrics import (
     evaluate,
@@ -79,6 +79,7 @@ from ragkit.metrics import (
     precision_recall,
 )
 from ragkit.metrics.chunks import score_chunks
+from ragkit.rerank import cross_encoder_scorer, expand, format_context, rerank, rerankers_scorer
 from ragkit.text import Tokenizer
 from ragkit.vectors import VectorStore
 
@@ -114,6 +115,7 @@ __all__ = [
     "chunk_report",
     "compare",
     "compare_dialects",
+    "cross_encoder_scorer",
     "describe",
     "dialect",
     "dialects",
@@ -121,12 +123,15 @@ __all__ = [
     "diversity_report",
     "drop_self",
     "evaluate",
+    "expand",
     "explain",
     "flip",
+    "format_context",
     "from_ir_datasets",
     "funnel",
     "funnel_stages",
     "fuse",
+    "fuse_variants",
     "lambda_for",
     "list_datasets",
     "load_dataset",
@@ -140,6 +145,8 @@ __all__ = [
     "read_qrels",
     "read_queries",
     "read_run",
+    "rerank",
+    "rerankers_scorer",
     "save_dataset",
     "score_chunks",
     "show",

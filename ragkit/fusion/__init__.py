@@ -2,5 +2,6 @@
 
 from ragkit.fusion.dialects import compare_dialects, dialect, dialects
 from ragkit.fusion.fuse import fuse
+from ragkit.fusion.variants import fuse_variants
 
-__all__ = ["compare_dialects", "dialect", "dialects", "fuse"]
+__all__ = ["compare_dialects", "dialect", "dialects", "fuse", "fuse_variants"]

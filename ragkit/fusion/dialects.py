@@ -353,9 +353,8 @@ def compare_dialects(
     for engine in chosen:
         fused = fuse(named, weights=weights, top_k=top_k, **dialect(engine))
         unit = unit_column(fused)
-        lists[engine] = {
-            q: tuple(rows) for q, rows in fused.groupby("query_id", sort=False, observed=True)[unit]
-        }
+        groups = fused.groupby("query_id", sort=False, observed=True)[unit]
+        lists[engine] = {str(query): tuple(units) for query, units in groups}
     queries = list(dict.fromkeys(itertools.chain.from_iterable(lists.values())))
     rows = []
     for query in queries:
