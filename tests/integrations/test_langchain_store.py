@@ -17,6 +17,7 @@ pytest.importorskip("langchain_core", reason="needs langchain-core (the extra la
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
+from langchain_core.indexing import InMemoryRecordManager, index
 from langchain_core.vectorstores import InMemoryVectorStore
 
 import ragkit as rk
@@ -602,3 +603,30 @@ def test_a_deterministic_embedding_is_enough():
     store = RagkitVectorStore.from_texts(["a", "b"], DeterministicFakeEmbedding(size=4))
     assert texts(store.similarity_search("a", k=1)) == ["a"]
     assert json.dumps(store.get_by_ids(["0"])[0].metadata) == "{}"
+
+
+@pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainBetaWarning")
+def test_langchains_indexing_keeps_the_store_as_its_documents_are():
+    names = {f"t{n}": [n, 1] for n in range(5)}
+    store = RagkitVectorStore(Table(names))
+    manager = InMemoryRecordManager(namespace="n")
+    manager.create_schema()
+    documents = [Document(name, metadata={"source": name}) for name in names]
+    options = {"cleanup": "full", "source_id_key": "source", "key_encoder": "sha256"}
+    assert index(documents, manager, store, **options)["num_added"] == 5
+    assert index(documents, manager, store, **options)["num_skipped"] == 5
+    done = index(documents[:2], manager, store, **options)
+    assert (done["num_deleted"], len(store)) == (3, 2)
+    store.delete(delete_all=True)  # the record manager does not know
+    assert index(documents[:1], manager, store, **options)["num_deleted"] == 1
+
+
+def test_texts_may_be_embedded_in_batches():
+    table = Table(WORDS)
+    store = RagkitVectorStore(table)
+    store.add_texts(["alpha", "beta", "gamma"], batch_size=2)
+    asyncio.run(store.aadd_texts(["alpha", "beta", "gamma"], batch_size=2))
+    assert table.calls == ["embed_documents"] * 2 + ["aembed_documents"] * 2
+    assert store.store.vectors(["2", "5"]).tolist() == [[0, 1], [0, 1]]
+    with pytest.raises(ValueError, match="batch_size must be"):
+        store.add_texts(["alpha"], batch_size=0)

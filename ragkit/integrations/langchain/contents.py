@@ -12,7 +12,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables.config import run_in_executor
 from langchain_core.vectorstores import VectorStore as LangChainVectorStore
 
-from ragkit.frames import as_docs, some
+from ragkit.frames import as_docs, check_top_k, some
 from ragkit.integrations.langchain.documents import LOCK, document_of, frame_of, unit_of
 from ragkit.integrations.langchain.embeddings import EmbeddingsAdapter
 from ragkit.integrations.langchain.options import check_filter, refuse, store_filter
@@ -83,6 +83,7 @@ class Contents(LangChainVectorStore):
         metadatas: Any = None,
         *,
         ids: Any = None,
+        batch_size: int | None = None,
         **kwargs: Any,
     ) -> list[str]:
         """Embed texts and add them; one whose id is there replaces the old one.
@@ -95,6 +96,8 @@ class Contents(LangChainVectorStore):
             One dict for all texts, or one each; copied.
         ids : list of str, optional
             Their ids; None, and each None among them, is numbered.
+        batch_size : int, optional
+            How many texts LangChain embeddings are given at once; None is all.
         **kwargs
             Nothing; a name that is not known raises.
 
@@ -111,20 +114,29 @@ class Contents(LangChainVectorStore):
         TypeError
             If a text is not a string, or a keyword is unknown.
         """
-        refuse("add_texts", kwargs, ("metadatas", "ids"))
+        refuse("add_texts", kwargs, ("metadatas", "ids", "batch_size"))
+        batches = _batch_size(batch_size)
         with LOCK:
             frame = self._rows(texts, metadatas, ids)
-        vectors = self._model.embed_documents(frame["text"].tolist()) if self._embeds(frame) else None
-        return self._add(frame, vectors)
+        if not self._embeds(frame):
+            return self._add(frame, None)
+        parts = _parts(frame["text"].tolist(), batches)
+        return self._add(frame, [row for part in parts for row in self._model.embed_documents(part)])
 
     async def aadd_texts(
-        self, texts: Iterable[str], metadatas: Any = None, *, ids: Any = None, **kwargs: Any
+        self,
+        texts: Iterable[str],
+        metadatas: Any = None,
+        *,
+        ids: Any = None,
+        batch_size: int | None = None,
+        **kwargs: Any,
     ) -> list[str]:
         """Embed texts asynchronously and add them.
 
         Parameters
         ----------
-        texts, metadatas, ids, **kwargs
+        texts, metadatas, ids, batch_size, **kwargs
             As in :meth:`add_texts`.
 
         Returns
@@ -132,11 +144,14 @@ class Contents(LangChainVectorStore):
         list of str
             The ids.
         """
-        refuse("aadd_texts", kwargs, ("metadatas", "ids"))
+        refuse("aadd_texts", kwargs, ("metadatas", "ids", "batch_size"))
+        batches = _batch_size(batch_size)
         with LOCK:
             frame = self._rows(texts, metadatas, ids)
-        vectors = await self._model.aembed_documents(frame["text"].tolist()) if self._embeds(frame) else None
-        return await run_in_executor(None, self._add, frame, vectors)
+        if not self._embeds(frame):
+            return await run_in_executor(None, self._add, frame, None)
+        parts = [await self._model.aembed_documents(part) for part in _parts(frame["text"].tolist(), batches)]
+        return await run_in_executor(None, self._add, frame, [row for part in parts for row in part])
 
     def add_embeddings(
         self,
@@ -318,6 +333,19 @@ def _new_store(embedding: Any, metric: str) -> VectorStore:
         adapter = EmbeddingsAdapter(embedding)
         return VectorStore(embed=adapter, query_embed=adapter.query, metric=metric)
     return VectorStore(embed=embedding, metric=metric)
+
+
+def _batch_size(batch_size: Any) -> int | None:
+    size = check_top_k(batch_size, "batch_size")
+    if size == 0:
+        raise ValueError("batch_size must be a whole number >= 1, or None for all; got 0.")
+    return size
+
+
+def _parts(texts: list[str], size: int | None) -> list[list[str]]:
+    """Cut texts into parts of `size`; None is one part."""
+    size = size or len(texts)
+    return [texts[start : start + size] for start in range(0, len(texts), size)]
 
 
 def _is_one(metadatas: Any) -> bool:
