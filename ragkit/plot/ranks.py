@@ -141,6 +141,7 @@ def _rank_axes(ax: Axes, ranks: pd.DataFrame, labels: Mapping[str, str], top_k: 
     tidy(ax, grid=None).spines[["left", "bottom"]].set_visible(False)
     ax.vlines(range(ranks.shape[1]), 0.4, top_k + 0.6, color="#dddddd", linewidth=0.8, zorder=0)
     if ranks.shape[1] > 1:
+        size = ax.get_yticklabels()[0].get_fontsize()
         for rank in shown:
             ax.annotate(
                 _tick(ranks.iloc[:, -1], rank, labels, "right"),
@@ -149,6 +150,7 @@ def _rank_axes(ax: Axes, ranks: pd.DataFrame, labels: Mapping[str, str], top_k: 
                 xytext=(4, 0),
                 textcoords="offset points",
                 va="center_baseline",
+                fontsize=size,
                 annotation_clip=False,
             )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import subprocess
 import sys
 import tempfile
@@ -159,8 +160,6 @@ def serve(path: str | Path, *, port: int = 8866, chunk_size: int = 1000, browser
 
 def _notebook(path: Path, chunk_size: int) -> str:
     """The one-cell notebook that Voila runs for each visitor."""
-    import json
-
     code = f"from ragkit.widgets.app import app\napp({str(path)!r}, chunk_size={chunk_size})"
     cell: dict[str, Any] = {
         "cell_type": "code", "execution_count": None, "id": "c000", "metadata": {}, "outputs": [],
@@ -209,8 +208,27 @@ def _read(file: Path, name: str) -> Iterator[dict[str, Any]]:
 
 def _table(file: Path, kind: str) -> pd.DataFrame:
     if kind in LINES:
-        return pd.read_json(file, lines=True, dtype=False, convert_dates=False)
+        return pd.DataFrame(
+            [_parsed(line, file, n) for n, line in enumerate(_lines(file), 1) if line.strip()]
+        )
     return pd.read_csv(file, sep=TABLES[kind], dtype=str, keep_default_na=False, encoding="utf-8-sig")
+
+
+def _lines(file: Path) -> list[str]:
+    # Not splitlines: a text may hold line separators that JSON does not escape.
+    return _decode(file).split("\n")
+
+
+def _parsed(line: str, file: Path, n: int) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        raise ValueError(
+            f"{file.name}, line {n} is not JSON: {error}; one object per line is needed."
+        ) from None
+    if not isinstance(row, dict):
+        raise ValueError(f'{file.name}, line {n} is not an object; write {{"text": ...}} on each line.')
+    return row
 
 
 def _named(table: pd.DataFrame, names: tuple[str, ...]) -> Any:

@@ -1,0 +1,349 @@
+"""Teaching panels: each keeps the contract, and each shows its one idea rightly."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ragkit as rk
+from ragkit.similarity import cosine_similarity
+from ragkit.widgets import (
+    judge,
+    similarity_lab,
+    tune_bm25,
+    tune_chunks,
+    tune_fusion,
+    tune_mmr,
+    tune_tokens,
+)
+
+DOCS = pd.DataFrame(
+    {
+        "doc_id": ["crane", "tower", "mint", "coin", "tea", "wind", "marsh", "evil"],
+        "title": ["Crane", "Tower", "Mint", "Coin", "Tea", "Wind", "Marsh", "<i>Evil</i>"],
+        "text": [
+            "The crane dances in the marsh before the crane flies south.",
+            "A tower crane lifts steel; the wind speed limit of the crane is posted below. Read it twice.",
+            "Mint coins and mint leaves share a word.",
+            "A coin is struck at the royal mint from a blank of nickel.",
+            "Tea with mint leaves is sweet.",
+            "Wind speed is measured in knots by ships.",
+            "A marsh is flooded ground. Grey birds nest there. Frogs call at night.",
+            "A <script>alert('crane')</script> tag & crane wind must never run.",
+        ],
+    }
+)
+QUERIES = pd.DataFrame({"query_id": ["q1", "q2"], "text": ["crane wind", "mint leaves"]})
+QRELS = pd.DataFrame(
+    {"query_id": ["q1", "q1", "q2"], "doc_id": ["tower", "wind", "tea"], "relevance": [3, 1, 2]}
+)
+WORDS = ["crane", "wind", "mint", "marsh", "coin"]
+SPANS = pd.DataFrame({"query_id": "q", "doc_id": "marsh", "start": [0, 20], "end": [26, 60]})
+
+
+def embed(texts):
+    return np.array([[t.casefold().count(w) + 0.1 * n for n, w in enumerate(WORDS)] for t in texts])
+
+
+INDEX = rk.KeywordIndex(DOCS)
+STORE = rk.VectorStore(DOCS, embed=embed)
+RUNS = {"keyword": INDEX.search(QUERIES), "vector": STORE.search(QUERIES)}
+
+# How each panel is opened, what to move, and the names that its code needs.
+PANELS = {
+    "tune_bm25": (
+        lambda **k: tune_bm25(INDEX, QUERIES, **k),
+        {"k1": 0.3, "b": 0.9, "variant": "bm25l", "query": "q2", "top_k": 2},
+        {"index": INDEX},
+    ),
+    "tune_fusion": (
+        lambda **k: tune_fusion(RUNS, DOCS, QRELS, queries=QUERIES, **k),
+        {"weight": 0.2, "method": "linear", "normalize": "zscore", "missing": "list_min", "top_k": 4},
+        {"runs": RUNS},
+    ),
+    "tune_mmr": (
+        lambda **k: tune_mmr(RUNS["vector"], STORE, DOCS, QRELS, queries=QUERIES, **({"top_k": 4} | k)),
+        {"lambda_": 0.15, "top_k": 3, "fetch_k": 6, "query": "q2"},
+        {"run": RUNS["vector"], "vectors": STORE},
+    ),
+    "tune_chunks": (
+        lambda **k: tune_chunks(DOCS, SPANS, **({"doc_id": "marsh", "size": 60} | k)),
+        {"method": "fixed", "size": 40, "overlap": 10, "doc_id": "tower"},
+        {"docs": DOCS},
+    ),
+    "tune_tokens": (
+        lambda **k: tune_tokens(DOCS, QUERIES, **k),
+        {
+            "text": "The <b>Crane</b> & a wind",
+            "stop_words": "None",
+            "min_length": 2,
+            "extra_stop_words": "wind",
+        },
+        {},
+    ),
+    "similarity_lab": (
+        lambda **k: similarity_lab(embed=embed, **k),
+        {"sentences": "crane wind\nmint coin\n<b>crane</b>"},
+        {"embed": embed},
+    ),
+    "judge": (lambda **k: judge(RUNS, DOCS, queries=QUERIES, **k), {"query": "q2"}, {}),
+}
+
+
+@pytest.fixture(params=PANELS)
+def opened(request):
+    make, moves, names = PANELS[request.param]
+    panel = make()
+    yield panel, moves, names
+    panel.close()
+
+
+def live_widgets():
+    from ipywidgets.widgets import widget
+
+    return set(widget._instances)
+
+
+# --- the contract -----------------------------------------------------------------------------------------
+
+
+def test_every_move_succeeds_and_changes_the_screen(opened):
+    panel, moves, _ = opened
+    for name, value in moves.items():
+        before = dict(panel._views)
+        panel.controls[name].value = value
+        assert panel.error is None, name
+        assert panel._views != before, name
+
+
+def test_the_code_gives_the_value(opened):
+    panel, moves, names = opened
+    panel.set(**moves)
+    scope = dict(names)
+    exec(panel.code(setup=""), scope)
+    pd.testing.assert_frame_equal(pd.DataFrame(scope["value"]), panel.value)
+    assert panel.code().startswith("import ragkit as rk\n\n# Needs ")
+
+
+def test_the_state_comes_back_from_params(opened):
+    panel, moves, _ = opened
+    panel.set(**moves)
+    again = PANELS[panel.name][0](**panel.params)
+    pd.testing.assert_frame_equal(again.value, panel.value)
+    again.close()
+
+
+def test_a_closed_panel_leaves_no_widget_alive():
+    for make, _, _ in PANELS.values():
+        before = live_widgets()
+        panel = make()
+        panel._repr_mimebundle_()
+        panel.close()
+        assert live_widgets() == before, panel.name
+
+
+def test_text_is_escaped_and_the_snapshot_is_complete(opened):
+    panel, moves, _ = opened
+    panel.set(**moves)
+    page = panel.snapshot()
+    assert "<script>" not in page and "<b>" not in page and "<i>Evil" not in page
+    assert page.count("<svg") == len(panel.pictures)
+    assert 'role="status"' in page
+
+
+def test_every_picture_says_what_it_shows(opened):
+    panel, _, _ = opened
+    for svg in panel.pictures.values():
+        assert len(re.search(r'aria-label="([^"]+)"', svg.split("<svg")[-1]).group(1)) > 15
+
+
+def test_every_control_has_a_tooltip(opened):
+    panel, _, _ = opened
+    assert all(control.tooltip for control in panel.controls.values())
+
+
+def test_an_error_keeps_the_last_good_result():
+    panel = PANELS["tune_mmr"][0]()
+    good = panel.value
+    panel.controls["fetch_k"].value = 1
+    assert "fetch_k" in panel.error and panel.value is good
+    panel.controls["fetch_k"].value = 8
+    assert panel.error is None
+    panel.close()
+
+
+# --- each idea --------------------------------------------------------------------------------------------
+
+
+def test_bm25_words_add_up_to_the_score():
+    panel = tune_bm25(INDEX, QUERIES, k1=0.7, b=0.4)
+    words = panel._result.more["words"].groupby("unit")["contribution"].sum()
+    scores = panel.value.set_index("doc_id")["score"]
+    np.testing.assert_allclose(words.loc[scores.index], scores)
+    panel.close()
+
+
+def test_bm25_points_lie_where_the_explanation_puts_them():
+    panel = tune_bm25(INDEX, QUERIES)
+    points = panel._points(panel._state, panel._result, "count in the document").set_index("label")
+    assert points.loc["Tower", "count in the document"] == 2
+    explained = INDEX.explain("crane wind", "tower").set_index("part")
+    assert points.loc["Tower", "weight"] == explained.loc["crane", "contribution"]
+    panel.close()
+
+
+def test_bm25_overlays_all_variants_on_request():
+    panel = tune_bm25(INDEX, QUERIES)
+    assert panel._result.more["curves"]["tf"]["variant"].unique().tolist() == ["bm25"]
+    panel.controls["others"].value = True
+    assert panel._result.more["curves"]["tf"]["variant"].unique().size > 5
+    panel.close()
+
+
+def test_the_fusion_ruler_steps_through_every_list_there_is():
+    panel = tune_fusion(RUNS, DOCS, weight=0.001, top_k=3, queries=QUERIES)
+    path = panel._result.more["path"]
+    seen = [tuple(panel.value["doc_id"])]
+    for _ in range(len(path) - 1):
+        panel.ruler.step(+1)
+        seen.append(tuple(panel.value["doc_id"]))
+    assert seen == [tuple(ids) for ids in path["unit_ids"]]
+    panel.close()
+
+
+def test_the_weight_curve_is_the_mean_metric_at_every_weight():
+    panel = tune_fusion(RUNS, DOCS, QRELS, queries=QUERIES)
+    curve = panel._mean(panel._result.more["means"])
+    for weight in (0.05, 0.33, 0.5, 0.77, 0.97):
+        fused = rk.fuse(RUNS, weights={"keyword": 1 - weight, "vector": weight})
+        expected = rk.evaluate(fused, QRELS, metrics="ndcg@10")["value"].mean()
+        held = curve[curve["weight"] <= weight].iloc[-1]["mean ndcg@10"]
+        assert held == pytest.approx(expected)
+    panel.close()
+
+
+def test_fusion_needs_two_runs():
+    with pytest.raises(ValueError, match="exactly two runs"):
+        tune_fusion({"keyword": RUNS["keyword"]})
+
+
+def test_the_mmr_board_picks_its_first_line_and_adds_up():
+    panel = tune_mmr(RUNS["vector"], STORE, DOCS, queries=QUERIES, lambda_=0.4, top_k=4)
+    for step in range(1, 5):
+        panel.controls["step"].value = step
+        board = panel._result.more["board"]
+        picked = panel.value[panel.value["rank"] == step].iloc[0]
+        assert board["unit"].iloc[0] == picked["doc_id"]
+        assert board["score"].iloc[0] == pytest.approx(picked["score"])
+        assert board["penalty"].iloc[0] == pytest.approx(0.6 * picked["max_similarity"])
+        np.testing.assert_allclose(board["score"], board["relevance"] - board["penalty"])
+        assert board["score"].iloc[0] == pytest.approx(board["score"].max())
+        if step > 1:
+            assert board["because"].iloc[0] == picked["nearest_selected"]
+    panel.close()
+
+
+def test_the_mmr_steps_stop_at_both_ends():
+    panel = tune_mmr(RUNS["vector"], STORE, DOCS, top_k=3)
+    panel.step(-1)
+    assert panel.controls["step"].value == 1
+    panel.step(+9)
+    assert panel.controls["step"].value == 3
+    panel.close()
+
+
+def test_chunks_are_those_of_chunk_and_whole_answers_are_counted():
+    panel = tune_chunks(DOCS, SPANS, doc_id="marsh", size=45, overlap=0, beside="fixed")
+    one = DOCS[DOCS["doc_id"] == "marsh"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(panel.value, rk.chunk(one, method="sentence", size=45, overlap=0))
+    whole = sum(
+        any((panel.value["start"] <= s) & (panel.value["end"] >= e))
+        for s, e in zip(SPANS["start"], SPANS["end"])
+    )
+    assert f"{whole} of 2" in panel._views["report"] and "fixed" in panel._views["report"]
+    panel.close()
+
+
+def test_tokens_say_why_a_word_was_dropped_and_the_ranking_follows():
+    panel = tune_tokens(DOCS, text="The Crane of wind", extra_stop_words="wind")
+    assert "stop word" in panel._views["words"] and "line-through" in panel._views["words"]
+    tokenizer = rk.Tokenizer(extra_stop_words=["wind"])
+    pd.testing.assert_frame_equal(panel.value, tokenizer.explain("The Crane of wind"))
+    expected = rk.KeywordIndex(DOCS, tokenizer=tokenizer).search("The Crane of wind", top_k=8)
+    assert panel._result.more["runs"]["this"]["doc_id"].tolist() == expected["doc_id"].tolist()
+    assert panel.tokenizer("wind crane") == ["crane"]
+    panel.close()
+
+
+def test_a_stemmer_that_is_given_can_be_turned_off():
+    panel = tune_tokens(DOCS, text="cranes", stem=lambda w: w.removesuffix("s"))
+    assert panel.value["token"].tolist() == ["crane"] and "cranes → crane" in panel._views["words"]
+    panel.controls["stem"].value = False
+    assert panel.value["token"].tolist() == ["cranes"]
+    panel.close()
+
+
+def test_the_similarity_lab_shows_cosines_and_names_the_nearest_pair():
+    panel = similarity_lab(["crane", "crane crane", "mint"], embed)
+    vectors = embed(["crane", "crane crane", "mint"])
+    np.testing.assert_allclose(panel.value.to_numpy(), cosine_similarity(vectors, vectors))
+    assert "nearest are 1 and 2" in panel._message.value
+    panel.controls["sentences"].value = ""
+    assert panel.error is None and len(panel.value) == 0
+    panel.close()
+
+
+def test_the_similarity_lab_works_without_an_embedder():
+    panel = similarity_lab()
+    assert panel.value.shape == (4, 4) and panel.value.iloc[0, 1] > panel.value.iloc[0, 2]
+    scope = {}
+    exec(panel.code(), scope)
+    pd.testing.assert_frame_equal(scope["value"], panel.value)
+    panel.close()
+
+
+def test_judging_pools_blindly_grades_and_moves_on():
+    panel = judge(RUNS, DOCS, queries=QUERIES, depth=3)
+    pool = set(panel._pool["q1"])
+    best = {d for run in RUNS.values() for d in run[(run["query_id"] == "q1") & (run["rank"] <= 3)]["doc_id"]}
+    assert pool == best
+    assert not any(name in panel._views["card"] for name in ("keyword", "vector"))
+    for n in range(len(pool)):
+        panel.grade(n % 4)
+    assert set(panel.value["doc_id"]) == pool and f"{len(pool)} of {len(pool)} judged" in panel._message.value
+    panel.close()
+
+
+def test_judging_by_key_and_saving_as_one_goes(tmp_path):
+    path = tmp_path / "qrels.tsv"
+    panel = judge(RUNS, DOCS, queries=QUERIES, path=path)
+    first = panel._pool["q1"][0]
+    panel._key.value = "3"
+    assert panel._key.value == "" and panel.value.values.tolist() == [["q1", first, 3]]
+    saved = rk.as_qrels(pd.read_csv(path, sep="\t"))
+    pd.testing.assert_frame_equal(saved, panel.value)
+    panel._key.value = "n"
+    panel._key.value = "x"
+    assert len(panel.value) == 1
+    panel.close()
+    again = judge(RUNS, DOCS, queries=QUERIES, path=path)
+    pd.testing.assert_frame_equal(again.value, saved)
+    assert again.controls["place"].value == 2
+    again.close()
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_judging_with_given_judgements_asks_only_for_the_rest():
+    panel = judge(RUNS, DOCS, QRELS, queries=QUERIES)
+    asked = panel._pool["q1"][panel.controls["place"].value - 1]
+    assert asked not in set(QRELS[QRELS["query_id"] == "q1"]["doc_id"])
+    assert len(panel.value) == len(QRELS)
+    panel.close()
+
+
+def test_a_query_that_is_not_there_is_named():
+    with pytest.raises(ValueError, match="unknown query 'q9'"):
+        tune_bm25(INDEX, QUERIES, query="q9")
+    with pytest.raises(ValueError, match="unknown document 'nope'"):
+        tune_chunks(DOCS, doc_id="nope")
