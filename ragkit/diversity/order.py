@@ -7,7 +7,7 @@ import numpy as np
 from ragkit.similarity import normalize_rows
 
 _BLOCK = 256  # rows of a product at a time
-_FEW = 4096  # up to this many candidates the plain loop is faster than the lazy one
+_ACTIVE = 256  # rows that are kept up to date, or a sixteenth of a large pool
 _ROWS = 4096  # rows in float64 at a time
 
 
@@ -90,7 +90,10 @@ def mmr_of_query(
 
 def _inverse_lengths(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Give 1 / length of each vector (0 for a zero vector), and the vectors, scaled if squares overflow."""
-    squares = np.einsum("ij,ij->i", V, V, dtype=None if V.dtype == np.float64 else np.float64)
+    squares = np.empty(len(V))
+    for first in range(0, len(V), _BLOCK):  # few enough rows for the cache, where float32 is widened
+        rows = V[first : first + _BLOCK].astype(np.float64, copy=False)
+        squares[first : first + _BLOCK] = np.einsum("ij,ij->i", rows, rows)
     if len(V) and not 1e-60 < squares.min() <= squares.max() < 1e60:
         V = normalize_rows(V.astype(np.float64))
         return np.asarray(V.any(axis=1), dtype=np.float64), V
@@ -108,8 +111,7 @@ def _order(
         none = np.empty(0)
         return none.astype(np.int64), none, none.copy(), none.astype(np.int64)
     slack = tolerance * max(1.0, float(np.abs(rel).max()))
-    pick = _pick_from_few if n <= _FEW else _pick_from_many
-    picks, P = pick(rel, V, inverse, lambda_, k, slack)
+    picks, P = _pick(rel, V, inverse, lambda_, k, slack)
     similarity, place = nearest_before(P)
     return (
         picks,
@@ -156,65 +158,87 @@ class _Penalties:
         return self._highest[rows]
 
 
-def _pick_from_few(
+class _Bounds:
+    """Scores of all candidates in float32, true for the active rows, upper bounds for the others.
+
+    A penalty only grows, so a score that is out of date bounds the true one from above. As long as the best
+    active row beats all bounds, nothing else needs a look (lazy greedy, Minoux 1978); when it no longer
+    does, one matrix product brings all rows up to date and the best become active.
+    """
+
+    def __init__(self, X: np.ndarray, gain: np.ndarray, weight: float) -> None:
+        self.X, self.gain, self.weight = X, gain.astype(np.float32), np.float32(weight)
+        self.bound = np.full(len(X), np.inf, dtype=np.float32)
+        self.picks: list[int] = []
+        self.known = 0  # picks that every row knows
+        self.outside = np.inf  # the highest bound of an inactive row
+        self.rows = np.empty(0, dtype=np.int64)
+        self.score = np.empty(0, dtype=np.float32)
+
+    def near_best(self, pick: int, error: float) -> np.ndarray:
+        """Take in a pick, and give the rows whose score lies within `error` of the best."""
+        self.picks.append(pick)
+        best = -np.inf
+        if len(self.rows):
+            step = self.active @ (self.X[pick] * self.weight)
+            step += self.active_gain
+            np.minimum(self.score, step, out=self.score)
+            at = min(int(self.rows.searchsorted(pick)), len(self.rows) - 1)
+            if self.rows[at] == pick:
+                self.score[at] = -np.inf  # never again
+            best = self.score[self.score.argmax()]  # twice as fast as max() on few rows
+        if best - error < self.outside:
+            self._refresh()
+            best = self.score.max()
+            if best - error < self.outside:  # a crowd of equals reaches beyond the active rows
+                return np.flatnonzero(self.bound >= best - error)
+        return self.rows[self.score >= best - error]
+
+    def _refresh(self) -> None:
+        """Bring all rows up to date and choose the active ones anew."""
+        self.bound[self.rows] = self.score
+        missed = (self.X[self.picks[self.known :]] * self.weight).T
+        for first in range(0, len(self.X), _ROWS):
+            part = slice(first, first + _ROWS)
+            lowest = (self.X[part] @ missed).min(axis=1) + self.gain[part]
+            self.bound[part] = np.minimum(self.bound[part], lowest)
+        self.bound[self.picks] = -np.inf
+        self.known = len(self.picks)
+        size = max(_ACTIVE, len(self.X) // 16)
+        if size >= len(self.X):
+            self.rows, self.outside = np.arange(len(self.X)), -np.inf
+            self.active, self.active_gain, self.score = self.X, self.gain, self.bound
+            return
+        order = np.argpartition(-self.bound, size)
+        self.rows, self.outside = np.sort(order[:size]), float(self.bound[order[size]])
+        self.active, self.active_gain = self.X[self.rows], self.gain[self.rows]
+        self.score = self.bound[self.rows]
+
+
+def _pick(
     rel: np.ndarray, V: np.ndarray, inverse: np.ndarray, lambda_: float, k: int, slack: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Pick k rows with a running minimum of all scores; give them and their vectors of length 1.
+    """Pick k rows; give them and their vectors of length 1.
 
-    The scores are kept in float32, which halves the memory to read; rows that lie within the rounding
+    Scores are screened in float32, which halves the memory to read; rows that lie within the rounding
     error of the best are compared in float64.
     """
     exact = _Penalties(V, inverse, k)
     X = np.multiply(V, inverse[:, None], dtype=np.float32, casting="same_kind")
-    gain, score = lambda_ * rel, np.full(len(rel), np.inf, dtype=np.float32)
-    rough, weight = gain.astype(np.float32), np.float32(lambda_ - 1)
+    gain = lambda_ * rel
+    bounds = _Bounds(X, gain, lambda_ - 1)
     # Rounding of a product of d terms, twice, and of the sum that follows.
     error = 2.0**-23 * ((1 - lambda_) * (V.shape[1] + 16) + 4 * float(np.abs(gain).max()) + 4)
     i = int(np.argmax(rel >= rel.max() - slack))  # the most relevant, at lambda 0 too
     exact.pick(i)
-    for _ in range(1, k):
-        with np.errstate(invalid="ignore"):  # BLAS may raise the flag for lanes that it loads and never uses
-            step = X @ (X[i] * weight)
-        step += rough
-        np.minimum(score, step, out=score)
-        score[i] = -np.inf  # never again; an infinite similarity would be 0 * inf at lambda 1
-        near = np.flatnonzero(score >= score.max() - error)
-        i = int(near[0])
-        if len(near) > 1:
-            value = gain[near] - (1 - lambda_) * exact.of(near)
-            i = int(near[np.argmax(value >= value.max() - slack)])  # the first among equals
-        exact.pick(i)
-    return exact.picks, exact.P()
-
-
-def _pick_from_many(
-    rel: np.ndarray, V: np.ndarray, inverse: np.ndarray, lambda_: float, k: int, slack: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Pick as `_pick_from_few` does, but update only rows that may win.
-
-    A running maximum only grows, so a score that is out of date bounds the true one from above: rows whose
-    bound lies below the best true score need no update (lazy greedy, Minoux 1978).
-    """
-    exact = _Penalties(V, inverse, k)
-    gain, bound = lambda_ * rel, np.zeros(len(rel))
-    i = int(np.argmax(rel >= rel.max() - slack))
-    exact.pick(i)
-    last, fall = 0.0, 0.0
-    for j in range(1, k):
-        bound[i] = -np.inf
-        # Guess how far the best score falls; a wrong guess costs another round, never the result.
-        level = last - fall - slack if j > 1 else -np.inf
-        while True:
-            rows = np.flatnonzero((bound >= level) & (bound > -np.inf))
-            bound[rows] = value = gain[rows] - (1 - lambda_) * exact.of(rows)
-            best = value.max(initial=-np.inf)
-            if len(rows) and best - slack >= level:
-                break
-            level = (best if len(rows) else bound.max()) - slack
-        i = int(rows[np.argmax(value >= best - slack)])
-        exact.pick(i)
-        fall = fall / 2 + max(last - best, 0.0) if j > 1 else 0.0
-        last = best
+    with np.errstate(invalid="ignore"):  # BLAS may raise the flag for lanes that it loads and never uses
+        for _ in range(1, k):
+            near = bounds.near_best(i, error)
+            if len(near) > 1:
+                value = gain[near] - (1 - lambda_) * exact.of(near)
+                near = near[value >= value.max() - slack]
+            i = int(near[0])  # the first among equals
+            exact.pick(i)
     return exact.picks, exact.P()
 
 
