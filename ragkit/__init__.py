@@ -71,8 +71,24 @@ from ragkit.frames import (
     rank_by_score,
     show,
 )
-from ragkit.fusion import compare_dialects, dialect, dialects, fuse, fuse_variants
-from ragkit.hybrid import HybridSearch, best_weight, flip, weight_path
+from ragkit.fusion import (
+    compare_dialects,
+    dialect,
+    dialects,
+    fuse,
+    fuse_variants,
+    run_diff,
+    run_overlap,
+)
+from ragkit.hybrid import (
+    HybridSearch,
+    best_weight,
+    best_weights,
+    flip,
+    mean_path,
+    weight_path,
+    weight_simplex,
+)
 from ragkit.metrics import (
     evaluate,
     metric_table,
@@ -109,6 +125,7 @@ __all__ = [
     "as_run",
     "best_per_doc",
     "best_weight",
+    "best_weights",
     "breakpoints",
     "check",
     "chunk",
@@ -135,6 +152,7 @@ __all__ = [
     "lambda_for",
     "list_datasets",
     "load_dataset",
+    "mean_path",
     "metric_table",
     "mmr",
     "mmr_path",
@@ -147,6 +165,8 @@ __all__ = [
     "read_run",
     "rerank",
     "rerankers_scorer",
+    "run_diff",
+    "run_overlap",
     "save_dataset",
     "score_chunks",
     "show",
@@ -156,6 +176,7 @@ __all__ = [
     "to_tuples",
     "tune",
     "weight_path",
+    "weight_simplex",
     "write_qrels",
     "write_queries",
     "write_run",

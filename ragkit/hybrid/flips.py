@@ -11,7 +11,7 @@ from ragkit.frames import as_ids, check_top_k, id_array, some
 from ragkit.fusion.align import named_runs
 from ragkit.fusion.lines import rank_changes
 from ragkit.fusion.options import check_weights
-from ragkit.hybrid.weights import Axis, make_axis
+from ragkit.hybrid.weights import Axis, make_parts
 
 
 def flip(
@@ -81,13 +81,13 @@ def flip(
     names = list(named)
     now = check_weights(weights, names)
     total = sum(now.values())
+    parts = make_parts(named, method=method, k=k, normalize=normalize, missing=missing, minimum=minimum)
     rows = []
     for name in names[:1] if len(names) == 2 else names:
         rest = {other: now.get(other, 0.0) for other in names if other != name}
         if not any(rest.values()):
             continue
-        axis = make_axis(named, of=name, weights=rest, method=method, k=k, normalize=normalize,
-                         missing=missing, minimum=minimum)  # fmt: skip
+        axis = parts.axis(name, rest)
         share = now.get(name, 0.0) / total
         nearest = _nearest_stretch(axis, query_id, unit_a, unit_b, depth, share)
         if nearest is not None:

@@ -103,11 +103,16 @@ def weight_path(
     [['q', 0.0, 0.4959, ('b', 'c', 'a'), 1.0], ['q', 0.4959, 0.9841, ('b', 'a', 'c'), 1.0],
      ['q', 0.9841, 1.0, ('a', 'b', 'c'), 0.5]]
     """
-    axis = make_axis(runs, of=of, weights=weights, method=method, k=k, normalize=normalize, missing=missing,
-                     minimum=minimum)  # fmt: skip
+    parts = make_parts(runs, method=method, k=k, normalize=normalize, missing=missing, minimum=minimum)
+    axis = parts.axis(of, weights)
     top_k = check_top_k(top_k)
     parsed = [] if qrels is None else parse_metrics(metrics)
-    judged = _judgements(axis, qrels, parsed) if parsed else None
+    judged = judge(axis.pool, qrels, parsed) if parsed else None
+    return path_of(axis, judged, parsed, top_k)
+
+
+def path_of(axis: Axis, judged: Judgements | None, parsed: list[Metric], top_k: int | None) -> pd.DataFrame:
+    """Walk the axis of every query."""
     depth = _depth(parsed)
     pieces = [
         _query_path(axis.lines(query), top_k, None if judged is None else judged.of(query), depth)
@@ -116,23 +121,36 @@ def weight_path(
     return _path_frame(axis, pieces, judged, parsed)
 
 
-def make_axis(runs: Any, *, of: str | None, weights: Any, method: Any, **options: Any) -> Axis:
-    """Fuse to the two ends of the axis."""
+class Parts(NamedTuple):
+    """What each run adds to each slot, with weight 1."""
+
+    pool: Pool
+    by_run: dict[str, np.ndarray]
+
+    def axis(self, of: str | None, weights: Any) -> Axis:
+        """Let one weight move, and the others share what it leaves."""
+        names = list(self.by_run)
+        of = names[0] if of is None else check_choice("run", of, names)
+        rest = [name for name in names if name != of]
+        shares = _shares(weights, rest)
+        y = sum(shares.get(name, 0.0) * self.by_run[name] for name in rest)
+        # Rounded as scores are when they are compared, or noise in the last digit would cross at random.
+        ends = [round_significant(np.asarray(end, dtype=np.float64)) for end in (self.by_run[of], y)]
+        return Axis(self.pool, ends[0], ends[1], of, self.pool.unit_order(self.pool.units))
+
+
+def make_parts(runs: Any, *, method: Any, k: Any, normalize: Any, missing: Any, minimum: Any) -> Parts:
+    """Fuse with a method that is linear in the weights, and keep what each run adds."""
     named = named_runs(runs)
     names = list(named)
     if len(names) < 2:
         raise ValueError(f"the weight axis needs two runs or more; got {names}.")
     check_choice("method that is linear in the weights", method, LINEAR)
-    of = names[0] if of is None else check_choice("run", of, names)
-    plan = make_plan(names, method=method, weights=None, **options)
+    plan = make_plan(
+        names, method=method, weights=None, k=k, normalize=normalize, missing=missing, minimum=minimum
+    )
     pool = align(named)
-    parts = dict(zip(names, contributions(pool, plan)))
-    rest = [name for name in names if name != of]
-    shares = _shares(weights, rest)
-    y = sum(shares.get(name, 0.0) * parts[name] for name in rest)
-    # Rounded as scores are when they are compared, or noise in the last digit would cross at random.
-    x, y = round_significant(parts[of]), round_significant(np.asarray(y, dtype=np.float64))
-    return Axis(pool, x, y, of, pool.unit_order(pool.units))
+    return Parts(pool, dict(zip(names, contributions(pool, plan))))
 
 
 def _shares(weights: Any, rest: Sequence[str]) -> dict[str, float]:
@@ -147,7 +165,7 @@ def _shares(weights: Any, rest: Sequence[str]) -> dict[str, float]:
 # --- metrics along the axis -----------------------------------------------------------------------------
 
 
-class _Judgements(NamedTuple):
+class Judgements(NamedTuple):
     """Judged units by query of the pool."""
 
     bounds: np.ndarray  # rows of a query: bounds[q] to bounds[q + 1]
@@ -160,14 +178,14 @@ class _Judgements(NamedTuple):
         return self.slot[self.bounds[query] : self.bounds[query + 1]]
 
 
-def _judgements(axis: Axis, qrels: Any, metrics: list[Metric]) -> _Judgements:
+def judge(pool: Pool, qrels: Any, metrics: list[Metric]) -> Judgements:
+    """Find the judged units in the pool."""
     wrong = [m.label for m in metrics if m.reads != "judgements"]
     if wrong:
         raise ValueError(
             f"weight_path takes metrics that read judgements alone; {wrong} read something else. "
             "Evaluate fused runs with evaluate() for those."
         )
-    pool = axis.pool
     if pool.unit == "chunk_id":
         raise ValueError(
             "weight_path compares documents with qrels, but these runs hold chunks; use best_per_doc on each "
@@ -189,7 +207,7 @@ def _judgements(axis: Axis, qrels: Any, metrics: list[Metric]) -> _Judgements:
     order = np.argsort(query, kind="stable")
     bounds = np.r_[0, np.cumsum(np.bincount(query, minlength=len(pool.sizes)))]
     local = np.where(at >= 0, at - pool.starts[query], -1)
-    return _Judgements(bounds, local[order], grades["relevance"].to_numpy()[order], known)
+    return Judgements(bounds, local[order], grades["relevance"].to_numpy()[order], known)
 
 
 def _counts_all(metric: Metric) -> bool:
@@ -229,7 +247,7 @@ def _query_path(lines: Lines, top_k: int | None, judged: np.ndarray | None, dept
 
 
 def _path_frame(
-    axis: Axis, pieces: list[_Piece], judged: _Judgements | None, metrics: list[Metric]
+    axis: Axis, pieces: list[_Piece], judged: Judgements | None, metrics: list[Metric]
 ) -> pd.DataFrame:
     """Score every interval, and merge neighbours between which nothing changes."""
     pool = axis.pool
@@ -272,7 +290,7 @@ def _tuples(
 
 
 def _score(
-    pieces: list[_Piece], judged: _Judgements, metrics: list[Metric], counts: np.ndarray, sizes: np.ndarray
+    pieces: list[_Piece], judged: Judgements, metrics: list[Metric], counts: np.ndarray, sizes: np.ndarray
 ) -> np.ndarray:
     """Compute every metric for every interval of every query, as if each were a query of its own."""
     first = np.cumsum(counts) - counts
@@ -313,25 +331,43 @@ def mean_path(path: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``weight_from, weight_to`` and one column per metric; queries without judgements do not count.
+        ``weight_from, weight_to`` and for each metric its mean and the ends of its 95 % interval over the
+        queries, ``<metric>_low`` and ``<metric>_high``; queries without judgements do not count.
     """
     metrics = metric_columns(path)
     judged = path[path[metrics].notna().all(axis=1)] if metrics else path
     n = judged["query_id"].nunique()
     if not n:
-        return pd.DataFrame({"weight_from": [0.0], "weight_to": [1.0], **dict.fromkeys(metrics, np.nan)})
+        names = [f"{metric}{end}" for metric in metrics for end in ("", "_low", "_high")]
+        return pd.DataFrame({"weight_from": [0.0], "weight_to": [1.0], **dict.fromkeys(names, np.nan)})
     start = judged["weight_from"].to_numpy()
     values = judged[metrics].to_numpy()
-    step = values.copy()
-    step[1:] -= np.where(start[1:, None] > 0, values[:-1], 0.0)
     order = np.argsort(start, kind="stable")
-    start, total = start[order], np.cumsum(step[order], axis=0) / n
+    start = start[order]
+    total, squares = (
+        np.cumsum(_steps(v, judged["weight_from"].to_numpy())[order], axis=0) for v in (values, values**2)
+    )
     last = np.r_[np.diff(start) > 1e-12, True]
-    low, value = start[last], total[last]
-    new = np.r_[True, (np.abs(value[1:] - value[:-1]) > 1e-12).any(axis=1)]
-    low, value = low[new], value[new]
-    out = {"weight_from": low, "weight_to": np.r_[low[1:], 1.0]}
-    return pd.DataFrame(out | {name: value[:, i] for i, name in enumerate(metrics)})
+    low, mean = start[last], total[last] / n
+    spread = np.sqrt(np.maximum(squares[last] / n - mean**2, 0) / max(n - 1, 1)) * 1.96
+    both = np.column_stack([mean, spread])
+    new = np.r_[True, (np.abs(both[1:] - both[:-1]) > 1e-12).any(axis=1)]
+    low, mean, spread = low[new], mean[new], spread[new]
+    out: dict[str, Any] = {"weight_from": low, "weight_to": np.r_[low[1:], 1.0]}
+    for i, name in enumerate(metrics):
+        out |= {
+            name: mean[:, i],
+            f"{name}_low": mean[:, i] - spread[:, i],
+            f"{name}_high": mean[:, i] + spread[:, i],
+        }
+    return pd.DataFrame(out)
+
+
+def _steps(values: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Turn the values of intervals into the changes at their starts."""
+    steps = values.copy()
+    steps[1:] -= np.where(start[1:, None] > 0, values[:-1], 0.0)
+    return steps
 
 
 def metric_columns(path: pd.DataFrame) -> list[str]:

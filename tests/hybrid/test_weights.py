@@ -56,7 +56,10 @@ def test_the_mean_adds_the_steps_of_all_judged_queries():
     # x first where w > 1/2 in q1, where w < 1/2 in q2; q3 is not judged
     path = weight_path(runs, {"q1": {"x": 1}, "q2": {"x": 1}}, metrics="rr")
     assert path.loc[path["query_id"] == "q3", "rr"].isna().all()
-    assert mean_path(path).values.tolist() == [[0.0, 1.0, 0.75]]
+    means = mean_path(path)
+    assert means[["weight_from", "weight_to", "rr"]].values.tolist() == [[0.0, 1.0, 0.75]]
+    # values .5 and 1: sample deviation .3536, standard error .25, and 1.96 times that on each side
+    assert means[["rr_low", "rr_high"]].values.tolist() == [pytest.approx([0.26, 1.24])]
     assert best_weight(path)[["plateau_from", "plateau_to"]].values.tolist() == [[0.0, 1.0]]
 
 
@@ -238,6 +241,26 @@ def test_three_runs_move_one_weight_against_the_others_in_proportion():
         w = (row.weight_from + row.weight_to) / 2
         fused = rk.fuse(runs, method="linear", weights={"x": (1 - w) / 4, "y": w, "z": 3 * (1 - w) / 4})
         assert tuple(fused["doc_id"][:4]) == row.unit_ids
+
+
+def test_the_weights_of_three_runs_reach_what_a_fine_simplex_reaches():
+    rng = np.random.default_rng(2)
+    docs = [f"d{n}" for n in range(12)]
+    runs = {n: {f"q{q}": dict(zip(docs, rng.normal(size=12))) for q in range(4)} for n in ("x", "y", "z")}
+    qrels = {f"q{q}": dict.fromkeys(rng.choice(docs, 3, replace=False), 1) for q in range(4)}
+    options = {"metric": "ndcg@3", "method": "linear"}
+    best = rk.best_weights(runs, qrels, **options)
+    assert best["weight"].sum() == pytest.approx(1) and best["weight"].min() >= 0
+    triangle = rk.weight_simplex(runs, qrels, steps=12, **options)
+    assert len(triangle) == 91 and triangle[["x", "y", "z"]].sum(axis=1).to_numpy() == pytest.approx(1)
+    assert best["value"].iloc[0] >= triangle["ndcg@3"].max() - 1e-12
+    fused = rk.fuse(runs, method="linear", weights=dict(zip(best["run"], best["weight"])))
+    assert np.mean(quiet_scores(fused, qrels, "ndcg@3")) == pytest.approx(best["value"].iloc[0])
+    inner = triangle[(triangle[["x", "y", "z"]] > 0).all(axis=1)].iloc[7]
+    fused = rk.fuse(runs, method="linear", weights=inner[["x", "y", "z"]].to_dict())
+    assert np.mean(quiet_scores(fused, qrels, "ndcg@3")) == pytest.approx(inner["ndcg@3"])
+    with pytest.raises(ValueError, match="three runs"):
+        rk.weight_simplex(RUNS, qrels)
 
 
 def test_what_the_run_order_is_called_does_not_matter():
