@@ -10,7 +10,7 @@ import pandas as pd
 
 from ragkit.frames import as_qrels, as_run, check_top_k, ranks_within, unit_column
 from ragkit.metrics.formulas import divide
-from ragkit.metrics.judged import Judged, code_judgements, codes_of
+from ragkit.metrics.judged import Judged, code_judgements, queries_in
 
 
 def precision_recall(
@@ -66,7 +66,7 @@ def precision_recall(
             raise ValueError(
                 "precision_recall needs runs over documents; collapse chunks with best_per_doc(run)."
             )
-        asked = codes_of(frame["query_id"], used=True)[1]
+        asked = queries_in(frame)
         values = interpolated(code_judgements(judged, asked, over).match(frame), recall, rel)
         mean = values.mean(axis=0) if len(values) else np.full(n, np.nan)
         parts.append(pd.DataFrame({"system": str(name), "recall": recall, "precision": mean}))
@@ -91,7 +91,7 @@ def _holds_lists(inner: Mapping) -> bool:
 
 def interpolated(j: Judged, recall: np.ndarray, rel: int) -> np.ndarray:
     """Give the interpolated precision of each query at each level of recall, shape (n, levels)."""
-    where = np.flatnonzero(j.found(None, rel))
+    where = j.found(None, rel)
     query, nth = j.query[where], ranks_within(j.query[where])
     best = np.zeros((j.n, int(nth.max(initial=0)) + 1))
     best[query, nth - 1] = divide(nth.astype(float), j.rank[where])

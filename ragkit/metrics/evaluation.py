@@ -12,7 +12,7 @@ import pandas as pd
 
 from ragkit.frames import as_qrels, as_run, some, unit_column, warn
 from ragkit.metrics.diversity import Lists
-from ragkit.metrics.judged import code_judgements, codes_in, codes_of
+from ragkit.metrics.judged import code_judgements, codes_in, queries_in
 from ragkit.metrics.names import SPECS, Metric, parse_metrics
 from ragkit.similarity import gather_vectors, normalize_rows
 
@@ -110,7 +110,7 @@ def score_run(
     ranked = as_run(run)
     reads = {metric.reads for metric in metrics}
     _check_inputs(ranked, qrels, metrics, vectors)
-    in_run = codes_of(ranked["query_id"], used=True)[1]
+    in_run = queries_in(ranked)
     if qrels is None:
         queries, unjudged, judged = in_run, [], None
     else:

@@ -47,7 +47,7 @@ def hit(j: Judged, k: int | None, *, rel: int = 1) -> np.ndarray:
 
 def rr(j: Judged, k: int | None, *, rel: int = 1) -> np.ndarray:
     """1 / rank of the first relevant document."""
-    where = np.flatnonzero(j.found(k, rel))
+    where = j.found(k, rel)
     query, first = np.unique(j.query[where], return_index=True)
     out = np.zeros(j.n)
     out[query] = 1.0 / j.rank[where[first]]
@@ -56,7 +56,7 @@ def rr(j: Judged, k: int | None, *, rel: int = 1) -> np.ndarray:
 
 def ap(j: Judged, k: int | None, *, rel: int = 1) -> np.ndarray:
     """Sum of the precision at each relevant document's rank, divided by R, also with a cutoff."""
-    where = np.flatnonzero(j.found(k, rel))
+    where = j.found(k, rel)
     at_rank = ranks_within(j.query[where]) / j.rank[where]
     return divide(j.total(where, at_rank), j.total(j.grade >= rel))
 
@@ -64,7 +64,8 @@ def ap(j: Judged, k: int | None, *, rel: int = 1) -> np.ndarray:
 def rprec(j: Judged, k: int | None, *, rel: int = 1) -> np.ndarray:
     """Precision at rank R."""
     relevant = j.total(j.grade >= rel)
-    return divide(j.total(j.found(None, rel) & (j.rank <= relevant[j.query])), relevant)
+    where = j.found(None, rel)
+    return divide(j.total(where[j.rank[where] <= relevant[j.query[where]]]), relevant)
 
 
 def dcg(j: Judged, k: int | None, *, gain: str = "linear") -> np.ndarray:
@@ -102,7 +103,7 @@ def rbp(j: Judged, k: int | None, *, p: float = 0.8, rel: int = 1) -> np.ndarray
 
 def err(j: Judged, k: int | None, *, max_rel: int | None = None) -> np.ndarray:
     """Expected reciprocal rank: a user stops at a document with probability (2**grade - 1) / 2**max_rel."""
-    where = np.flatnonzero(j.found(k, 1))
+    where = j.found(k, 1)
     top = max(j.max_grade if max_rel is None else max_rel, 1)
     stop = (np.exp2(np.minimum(j.grade[where], top)) - 1) / np.exp2(top)
     arrive = _product_before(j.query[where], 1 - stop)
@@ -119,14 +120,14 @@ def _product_before(group: np.ndarray, factor: np.ndarray) -> np.ndarray:
 
 def bpref(j: Judged, k: int | None, *, rel: int = 1) -> np.ndarray:
     """Share of judged non-relevant documents ranked below each relevant one, as trec_eval counts it."""
-    relevant = j.grade >= rel
-    other = (j.grade >= 0) & ~relevant
-    R, N = j.total(relevant), j.total(other)
-    where = np.flatnonzero(j.found(k, rel))
-    before = np.cumsum(other & (j.rank > 0))
-    start = np.r_[0, before][np.searchsorted(j.query, j.query[where])]
-    query = j.query[where]
-    above = np.minimum(before[where] - start, R[query])
+    R = j.total(j.grade >= rel)
+    N = j.total((j.grade >= 0) & (j.grade < rel))
+    rows = j.by_rank
+    query, relevant = j.query[rows], j.grade[rows] >= rel
+    before = np.cumsum((j.grade[rows] >= 0) & ~relevant)
+    above = (before - np.r_[0, before][np.searchsorted(query, query)])[relevant]
+    where, query = rows[relevant], query[relevant]
+    above = np.minimum(above, R[query])
     gain = 1.0 - divide(above, np.minimum(R, N)[query])
     return divide(j.total(where, gain), R)
 

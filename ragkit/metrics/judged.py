@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,6 @@ def _none() -> np.ndarray:
 @dataclass(frozen=True)
 class Judged:
     """The judged documents of some queries, and the rank at which a run returned each.
-
-    The pairs are sorted by query, then by rank; those that were not returned come last.
 
     Parameters
     ----------
@@ -55,16 +54,23 @@ class Judged:
         """Number of queries."""
         return len(self.retrieved)
 
-    def total(self, where: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-        """Count each query's pairs at `where`, or sum their `weights` in the order of rank."""
-        return np.bincount(self.query[where], weights, self.n).astype(np.float64)
+    @cached_property
+    def by_rank(self) -> np.ndarray:
+        """The pairs that were returned, by query and rank."""
+        found = np.flatnonzero(self.rank)
+        longest = int(self.rank.max(initial=0)) + 1
+        return found[np.argsort(self.query[found] * longest + self.rank[found], kind="stable")]
 
     def found(self, k: int | None, rel: int | None = None) -> np.ndarray:
-        """Say which pairs stand in the first `k` ranks (None: anywhere), with a grade of at least `rel`."""
-        out = self.rank > 0
+        """List the pairs in the first `k` ranks (None: anywhere) of grade `rel` or more, by rank."""
+        rows = self.by_rank
         if k is not None:
-            out &= self.rank <= k
-        return out if rel is None else out & (self.grade >= rel)
+            rows = rows[self.rank[rows] <= k]
+        return rows if rel is None else rows[self.grade[rows] >= rel]
+
+    def total(self, rows: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+        """Count each query's pairs among `rows` (numbers or flags), or add their `weights` in that order."""
+        return np.bincount(self.query[rows], weights, self.n).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -105,24 +111,21 @@ class Judgements:
         """Find the judged documents in a run that is sorted by query and rank."""
         own, unique = codes_of(run["query_id"])
         row_query = self.queries.get_indexer(unique)[own] if len(run) else _none()
-        doc_codes, run_docs = codes_of(run["doc_id"])
+        row_doc, run_docs = codes_of(run["doc_id"])
         doc = run_docs.get_indexer(self.docs)[self.doc]  # -1: never returned
-        check_repeated(run, own, doc_codes, len(run_docs))
-        rows = _find_rows(row_query, doc_codes, self.query, doc, len(run_docs))
-        rank = np.where(rows >= 0, run["rank"].to_numpy()[rows], 0) if len(run) else np.zeros_like(rows)
-        order = np.lexsort((np.where(rank > 0, rank, np.iinfo(np.int64).max), self.query))
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
+        rows = find_rows(run, own, row_query, row_doc, self.query, doc, len(self.queries), len(run_docs))
+        rank = np.zeros(len(rows), dtype=np.int64)
+        rank[rows >= 0] = run["rank"].to_numpy()[rows[rows >= 0]]
         return Judged(
-            query=self.query[order],
-            grade=self.grade[order],
-            rank=rank[order],
+            query=self.query,
+            grade=self.grade,
+            rank=rank,
             retrieved=np.bincount(row_query[row_query >= 0], minlength=len(self.queries)),
             max_grade=self.max_grade,
-            topic_pair=place[self.topic_pair],
+            topic_pair=self.topic_pair,
             topic=self.topic,
             topic_grade=self.topic_grade,
-            name=self.name[order] if len(self.name) else self.name,
+            name=self.name,
         )
 
 
@@ -186,21 +189,60 @@ def codes_in(ids: pd.Series, known: pd.Index) -> np.ndarray:
     return known.get_indexer(unique)[codes] if len(ids) else _none()
 
 
-def check_repeated(run: pd.DataFrame, query: np.ndarray, doc: np.ndarray, n_docs: int) -> None:
-    """Raise if a query holds a document twice; the rows of a query stand together."""
-    starts = np.flatnonzero(np.r_[True, query[1:] != query[:-1]]) if len(query) else _none()
-    bounds = np.r_[starts, len(query)]
-    group = np.repeat(np.arange(len(starts)), np.diff(bounds))
+def queries_in(run: pd.DataFrame) -> pd.Index:
+    """List the queries of a run whose rows stand together by query, in order."""
+    ids = run["query_id"]
+    if not isinstance(ids.dtype, pd.CategoricalDtype):
+        return pd.Index(ids.astype(object).unique())
+    codes = ids.cat.codes.to_numpy()
+    return pd.Index(ids.cat.categories[codes[_starts(codes)]].to_numpy(dtype=object))
+
+
+def _starts(groups: np.ndarray) -> np.ndarray:
+    return np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]]) if len(groups) else _none()
+
+
+def find_rows(
+    run: pd.DataFrame,
+    own: np.ndarray,
+    row_query: np.ndarray,
+    row_doc: np.ndarray,
+    query: np.ndarray,
+    doc: np.ndarray,
+    n_queries: int,
+    n_docs: int,
+) -> np.ndarray:
+    """Find the row of each (query, doc) pair, -1 where there is none, and refuse repeated documents.
+
+    Some queries at a time, a table of queries by documents takes the number of each row; the pairs look
+    theirs up. The table is never cleared: a number left from before is known by its row's other cell.
+    """
+    starts = _starts(own)
+    bounds = np.r_[starts, len(own)]
+    place_of_query = np.full(n_queries, -1)
+    first_query = row_query[starts]
+    place_of_query[first_query[first_query >= 0]] = np.flatnonzero(first_query >= 0)
+    pair_place = np.where(doc >= 0, place_of_query[query], -1)
+    pairs = np.argsort(pair_place, kind="stable")
+    pair_bounds = np.searchsorted(pair_place[pairs], np.arange(len(starts) + 1))
+    out = np.full(len(query), -1)
     many = max(1, _CELLS // max(n_docs, 1))
-    seen = np.empty(min(many, max(len(starts), 1)) * max(n_docs, 1), dtype=np.int32)
+    table = np.zeros(min(many, len(starts)) * n_docs, dtype=np.int32)
     for first in range(0, len(starts), many):
-        rows = slice(bounds[first], bounds[min(first + many, len(starts))])
-        cell = (group[rows] - first) * n_docs + doc[rows]
+        last = min(first + many, len(starts))
+        start, stop = bounds[first], bounds[last]
+        shift = np.repeat(np.arange(last - first) * n_docs, np.diff(bounds[first : last + 1]))
+        cell = shift + row_doc[start:stop]
         number = np.arange(len(cell), dtype=np.int32)
-        seen[cell] = number
+        table[cell] = number
         # The last writer wins, so a document that stands twice finds another row's number.
-        if not np.array_equal(seen[cell], number):
+        if not np.array_equal(table[cell], number):
             _raise_repeated(run)
+        asked = pairs[pair_bounds[first] : pair_bounds[last]]
+        wanted = (pair_place[asked] - first) * n_docs + doc[asked]
+        at = np.minimum(table[wanted], len(cell) - 1)
+        out[asked] = np.where(cell[at] == wanted, at + start, -1)
+    return out
 
 
 def _raise_repeated(run: pd.DataFrame) -> None:
@@ -210,19 +252,3 @@ def _raise_repeated(run: pd.DataFrame) -> None:
         f"{twice['query_id'].iloc[0]!r}, document {twice['doc_id'].iloc[0]!r}; every copy would be credited. "
         "Use best_per_doc(run) to keep each document's best rank."
     )
-
-
-def _find_rows(
-    row_query: np.ndarray, row_doc: np.ndarray, query: np.ndarray, doc: np.ndarray, n_docs: int
-) -> np.ndarray:
-    """Find the row of each (query, doc) pair; -1 where there is none."""
-    if not len(row_query):
-        return np.full(len(query), -1)
-    is_judged = np.zeros(n_docs, dtype=bool)
-    is_judged[doc[doc >= 0]] = True
-    # Few rows hold a document that any query judges: only those are looked up.
-    rows = np.flatnonzero(is_judged[row_doc] & (row_query >= 0))
-    keys = pd.Index(row_query[rows].astype(np.int64) * n_docs + row_doc[rows])
-    at = keys.get_indexer(query.astype(np.int64) * n_docs + doc)
-    hit = (at >= 0) & (doc >= 0)
-    return np.where(hit, rows[at] if len(rows) else -1, -1)

@@ -12,14 +12,14 @@ from ragkit.metrics.judged import Judged
 def subtopic_recall(j: Judged, k: int | None, *, rel: int = 1) -> np.ndarray:
     """Share of the query's subtopics that the first k cover."""
     rows = _rows(j, rel)
-    found = rows[j.found(k)[j.topic_pair[rows]]]
+    found = rows[_in_list(j, rows, k)]
     return divide(_distinct_topics(j, found), _distinct_topics(j, rows))
 
 
 def precision_ia(j: Judged, k: int | None, *, rel: int = 1) -> np.ndarray:
     """Precision for each subtopic by itself, averaged over the query's subtopics."""
     rows = _rows(j, rel)
-    found = rows[j.found(k)[j.topic_pair[rows]]]
+    found = rows[_in_list(j, rows, k)]
     per_topic = divide(_per_query(j, found), _distinct_topics(j, rows))
     return divide(per_topic, j.retrieved if k is None else k)
 
@@ -42,6 +42,12 @@ def err_ia(j: Judged, k: int | None, *, alpha: float = 0.5, rel: int = 1) -> np.
     best = np.cumsum((1 - alpha) ** np.arange(depth) / np.arange(1, depth + 1))
     at = (j.retrieved if k is None else np.full(j.n, k)) - 1
     return divide(_gained(j, rows, k, alpha, lambda rank: 1 / rank), topics * best[np.maximum(at, 0)])
+
+
+def _in_list(j: Judged, rows: np.ndarray, k: int | None) -> np.ndarray:
+    """Say whether the document of each judgement stands in the first k."""
+    rank = j.rank[j.topic_pair[rows]]
+    return (rank > 0) if k is None else (rank > 0) & (rank <= k)
 
 
 def _rows(j: Judged, rel: int) -> np.ndarray:
@@ -67,16 +73,15 @@ def _gained_and_ideal(j: Judged, k: int | None, alpha: float, rel: int, discount
 
 def _gained(j: Judged, rows: np.ndarray, k: int | None, alpha: float, discount) -> np.ndarray:
     """Sum the discounted gains of the first k; a repeated subtopic gains less each time."""
-    rows = rows[j.found(k)[j.topic_pair[rows]]]
+    rows = rows[_in_list(j, rows, k)]
     pair = j.topic_pair[rows]
-    # Pairs stand by rank, so a stable sort by query and topic leaves each topic's rows in that order.
-    order = np.lexsort((pair, j.topic[rows], j.query[pair]))
+    order = np.lexsort((j.rank[pair], j.topic[rows], j.query[pair]))
     pair, topic = pair[order], j.topic[rows[order]]
     times_before = (
         ranks_within(np.unique(np.stack([j.query[pair], topic]), axis=1, return_inverse=True)[1]) - 1
     )
     gain = (1 - alpha) ** times_before * discount(j.rank[pair])
-    in_rank_order = np.argsort(pair, kind="stable")
+    in_rank_order = np.lexsort((j.rank[pair], j.query[pair]))
     return np.bincount(j.query[pair[in_rank_order]], gain[in_rank_order], j.n)
 
 
