@@ -102,7 +102,7 @@ class Scorer:
         self._used = 0
         self._kept: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self._dense: dict[int, np.ndarray] = {}
-        self._most: dict[int, float] = {}  # the largest weight in each dense array
+        self._most: dict[int, float] = {}  # the largest weight of each of those terms
         self._prior: np.ndarray | None = None
         self._spare: list[np.ndarray] = []  # arrays of zeros, one for each search that runs at a time
         self._df: np.ndarray = np.sum([p.df for p in fields], axis=0)
@@ -130,9 +130,9 @@ class Scorer:
         if kept is None:
             docs, tf = self.postings(term)
             kept = docs, self.weigh(term, docs, tf)
-            if len(docs) > self.room // 8:
+            if len(docs) > self.room // 16:
                 return kept  # one that would push out most others
-            if self._used + len(docs) > self.room // 2:
+            if self._used + len(docs) > self.room // 4:
                 self._kept.clear()
                 self._used = 0
             self._used += len(docs)
@@ -168,11 +168,11 @@ class Scorer:
     def dense(self, term: int) -> np.ndarray | None:
         """Give a frequent term's weights as one number per document: None where there is no room."""
         kept = self._dense.get(term)
-        if kept is None and (len(self._dense) + 1) * self.n <= self.room // 2:
+        if kept is None and (len(self._dense) + 1) * self.n <= self.room // 4 * 3:
             docs, weights = self.weights(term)
             self._dense[term] = kept = np.zeros(self.n)
             kept[docs] = weights
-            self._most[id(kept)] = float(kept.max())
+            self._most[term] = float(kept.max())
         return kept
 
     @property
@@ -190,17 +190,10 @@ class Scorer:
         """Bound the number of documents that hold a term: exact where there is one field."""
         return int(self._df[term])
 
-    def _add(self, total: np.ndarray, term: int, count: int) -> np.ndarray:
-        """Add a term's weights to the documents that hold it; give those."""
-        docs, weights = self.weights(term)
-        np.add.at(total, docs, weights if count == 1 else count * weights)
-        return docs
-
     def scores(self, terms: Terms) -> tuple[np.ndarray, np.ndarray]:
         """Score every document, and say which hold a word of the query; the others have 0."""
         total = np.zeros(self.n)
-        for _, term, count in self.ordered(terms):
-            self._add(total, term, count)
+        self._add_all(total, self.ordered(terms), False)
         held = total > 0
         if self.likelihood:
             total[held] += sum(terms.values()) * self.prior()[held]
@@ -216,37 +209,52 @@ class Scorer:
         if top_k == 0:
             return np.empty(0, dtype=np.int64), np.empty(0)
         ordered = self.ordered(terms)
-        rare = [part for part in ordered if 6 * part[0] <= self.n]
-        frequent = [(self.dense(term), count) for _, term, count in ordered[len(rare) :]]
+        rare = sum(6 * df <= self.n for df, _, _ in ordered)
+        few = 4 * sum(df for df, _, _ in ordered[:rare]) < self.n
         scratch = self._spare.pop() if self._spare else np.zeros(self.n)
+        touched: Any = slice(None)
         try:
+            rows = self._add_all(scratch, ordered[:rare], few)
             found = None
-            if 4 * sum(df for df, _, _ in rare) < self.n and all(dense is not None for dense, _ in frequent):
-                found = self._best_among_few(rare, frequent, top_k, allowed, scratch)
-            return found or self._best_among_all(ordered, top_k, allowed, scratch)
+            if few:
+                found = self._best_among_few(scratch, rows, ordered[rare:], top_k, allowed)
+            if found is None:
+                for _, term, count in ordered[rare:]:
+                    self._add_frequent(scratch, term, count)
+                found = _best_of(scratch, top_k, allowed, 0.0)
+            elif 20 * len(rows) < self.n:
+                touched = rows
+            return found
         finally:
-            self._spare.append(scratch)  # all zeros again
+            scratch[touched] = 0.0
+            self._spare.append(scratch)
 
-    def _best_among_all(
-        self,
-        ordered: list[tuple[int, int, int]],
-        top_k: int | None,
-        allowed: np.ndarray | None,
-        scratch: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Score the whole collection."""
-        for df, term, count in ordered:
-            dense = self.dense(term) if 6 * df > self.n else None
-            if dense is None:
-                self._add(scratch, term, count)
-            else:
-                scratch += dense if count == 1 else count * dense
-        found = _best_of(scratch, top_k, allowed, 0.0)
-        scratch.fill(0.0)
-        return found
+    def _add_all(self, total: np.ndarray, ordered: list[tuple[int, int, int]], track: bool) -> np.ndarray:
+        """Add up terms; where `track` is set, give each document that holds one of them once."""
+        rows = [np.empty(0, dtype=np.int32)]
+        for number, (_, term, count) in enumerate(ordered):
+            docs, weights = self.weights(term)
+            if not len(docs) or weights[0] == 0:
+                continue  # an idf of 0: nothing to add
+            if track:
+                rows.append(docs if number == 0 else docs[total.take(docs) == 0])
+            np.add.at(total, docs, weights if count == 1 else count * weights)
+        return np.concatenate(rows)
+
+    def _add_frequent(self, total: np.ndarray, term: int, count: int) -> None:
+        dense = self.dense(term)
+        if dense is None:
+            self._add_all(total, [(0, term, count)], False)
+        else:
+            total += dense if count == 1 else count * dense
 
     def _best_among_few(
-        self, rare: list, frequent: list, top_k: int | None, allowed: np.ndarray | None, scratch: np.ndarray
+        self,
+        total: np.ndarray,
+        rows: np.ndarray,
+        frequent: list[tuple[int, int, int]],
+        top_k: int | None,
+        allowed: np.ndarray | None,
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Look only at documents that hold a rare term; None where one without might be among the best.
 
@@ -254,31 +262,25 @@ class Scorer:
         no other document can come before them, and frequent terms are looked up for the few that are left.
         This is MaxScore (Turtle and Flood 1995) with two groups of terms.
         """
-        parts = [self._add(scratch, term, count) for _, term, count in rare]
-        rows = np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
-        scores = scratch[rows]
-        scratch[rows] = 0.0
         if allowed is not None:
-            mine = allowed[rows]
-            rows, scores = rows[mine], scores[mine]
-        most = sum(count * self._most[id(dense)] for dense, count in frequent)
-        # A document stands here once for each of its terms, so this many rows hold the best top_k.
-        enough = None if top_k is None else top_k * len(parts)
-        if enough is not None and len(rows) > enough:
-            cut = lower_bound(scores, enough)
-            if frequent and cut <= most:
-                return None
-            keep = np.flatnonzero(scores >= (cut - most) * (1 - 1e-11))
-            rows, scores = rows[keep], scores[keep]
-        elif frequent:
+            rows = rows[allowed[rows]]
+        scores = total.take(rows)
+        if not frequent:
+            keep = top_candidates(scores, top_k)
+            return rows[keep], scores[keep]
+        dense = [(self.dense(term), count) for _, term, count in frequent]
+        if top_k is None or len(rows) <= top_k or any(array is None for array, _ in dense):
             return None
-        if len(parts) > 1:
-            rows, first = np.unique(rows, return_index=True)
-            scores = scores[first]
-        for dense, count in frequent:
-            scores += dense[rows] if count == 1 else count * dense[rows]
-        keep = scores > 0
-        return (rows, scores) if keep.all() else (rows[keep], scores[keep])
+        cut = lower_bound(scores, top_k)
+        most = sum(count * self._most[term] for _, term, count in frequent)
+        keep = np.flatnonzero(scores >= cut * (1 - 1e-11) - most)
+        if cut <= most or len(keep) * len(dense) > self.n // 8:
+            return None
+        rows, scores = rows[keep], scores[keep]
+        for array, count in dense:
+            scores += array[rows] if count == 1 else count * array[rows]  # type: ignore[index, operator]
+        keep = top_candidates(scores, top_k)
+        return rows[keep], scores[keep]
 
 
 def _best_of(

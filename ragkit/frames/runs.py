@@ -9,7 +9,7 @@ import pandas as pd
 
 from ragkit.frames.checks import some
 from ragkit.frames.coerce import empty_run
-from ragkit.frames.ranking import ranks_within, tie_order
+from ragkit.frames.ranking import ranks_within, round_significant, tie_order
 from ragkit.frames.table import DocTable
 
 
@@ -70,14 +70,28 @@ def best_first(
     scores : ndarray of float
         Their scores.
     """
-    order = np.argsort(-scores, kind="stable")
+    order = np.argsort(-scores)
     falling = scores[order]
     # Scores that agree in 12 digits are nearer than this; where none are, no ids need comparing.
-    if ((falling[:-1] - falling[1:]) <= 2e-11 * np.abs(falling[1:])).any():
-        groups = np.zeros(len(slots), dtype=np.int64)
-        order = tie_order(groups, scores, lambda rows: table.order_key(slots[rows]))
+    near = (falling[:-1] - falling[1:]) <= 2e-11 * np.abs(falling[1:])
+    if top_k is not None and top_k < len(order):
+        apart = np.flatnonzero(~near[top_k - 1 :])[:1] if top_k else [-1]
+        end = top_k + int(apart[0]) if len(apart) else len(order)  # what may tie with the last one stays
+        order, falling, near = order[:end], falling[:end], near[: max(0, end - 1)]
+    if near.any():
+        order = order[_ties_by_id(slots[order], falling, table)]
         falling = scores[order]
     return slots[order[:top_k]], falling[:top_k]
+
+
+def _ties_by_id(slots: np.ndarray, falling: np.ndarray, table: DocTable) -> np.ndarray:
+    """Order rows by the tie rule; a short list is sorted as tuples, which costs less than any array work."""
+    if len(slots) > 200:
+        groups = np.zeros(len(slots), dtype=np.int64)
+        return tie_order(groups, falling, lambda rows: table.order_key(slots[rows]))
+    names = table.names[slots].tolist()
+    rows = sorted(zip(round_significant(falling).tolist(), names, range(len(names))), reverse=True)
+    return np.array([row for _, _, row in rows], dtype=np.int64)
 
 
 def query_rows(asked: pd.Series, query_ids: pd.Series) -> np.ndarray:
