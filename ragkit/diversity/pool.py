@@ -82,8 +82,11 @@ def make_pool(
         The candidates.
     """
     check_choice("relevance", relevance, ["score", "cosine"])
-    if scale is not None:
-        check_choice("scale", scale, ["minmax"])
+    if scale is not None and scale != "minmax":
+        raise ValueError(
+            f"unknown scale {scale!r}; choose 'minmax', or None to take relevance as it is, which is "
+            "right for cosines only."
+        )
     if top_k is not None and fetch_k is not None and fetch_k < top_k:
         raise ValueError(
             f"fetch_k must be at least top_k, or there is nothing to choose from; got fetch_k={fetch_k} and "

@@ -39,7 +39,9 @@ def tradeoff(
     x, y : str
         Columns of the path on the two axes; any metric column will do.
     points : dict of name to (x, y), optional
-        Other methods or settings, drawn as single points.
+        Other methods or settings, drawn as single points. For a run `p` that :func:`ragkit.diversify`
+        picked by ``"msd"``: ``(rk.evaluate(p, metrics="ild", vectors=store)["value"].mean(),
+        p["msd_relevance"].mean())``.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
