@@ -205,8 +205,11 @@ def as_run(run: Any) -> pd.DataFrame:
     codes, _ = group_codes(frame["query_id"])
     ranks = check_ranks(frame["rank"], frame["query_id"])
     order = rank_order(codes, ranks, frame["query_id"])
+    if frame["rank"].dtype != np.int64:
+        frame = frame.assign(rank=ranks)
     scores = check_scores(frame["score"], frame["query_id"], frame[unit]) if "score" in frame else 1.0 / ranks
-    frame = with_column(frame.assign(rank=ranks), "score", scores, before="rank")
+    if "score" not in frame or frame["score"].dtype != scores.dtype:  # a column that is right is not copied
+        frame = with_column(frame, "score", scores, before="rank")
     return frame if order is None else frame.iloc[order].reset_index(drop=True)
 
 
