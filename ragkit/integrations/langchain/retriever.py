@@ -119,17 +119,35 @@ class RagkitRetriever(BaseRetriever):
 
     @classmethod
     def is_lc_serializable(cls) -> bool:
-        """Whether it can be written; it can be read back where `source` can."""
+        """Whether it can be written; it can be read back where `source` can.
+
+        Returns
+        -------
+        bool
+            True.
+        """
         return True
 
     @classmethod
     def get_lc_namespace(cls) -> list[str]:
-        """Where LangChain finds the class."""
+        """Where LangChain finds the class.
+
+        Returns
+        -------
+        list of str
+            The parts of the module's name.
+        """
         return ["ragkit", "integrations", "langchain"]
 
     @classmethod
     def lc_name(cls) -> str:
-        """Name of the class in what is written."""
+        """Name of the class in what is written.
+
+        Returns
+        -------
+        str
+            The name.
+        """
         return cls.__name__
 
     def to_json(self) -> Any:
