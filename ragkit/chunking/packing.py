@@ -306,11 +306,16 @@ def windows(text: str, size: int, overlap: int) -> list[Span]:
     """
     spans: list[Span] = []
     level, at, stop = Characters(text), 0, end_of_word(text, 0, len(text))
+    step = size - overlap
     while at < stop:
+        start = skip_blank(text, at)
+        if start >= at + size:  # windows of white space alone are stepped over
+            at += step * ((start - size - at) // step + 1)
+            continue
         end = min(at + size, stop)
         cut = level.last(at, end)
         cut = cut if cut > 0 else level.after(at)
-        start, end = skip_blank(text, at), end_of_word(text, at, cut)
+        end = end_of_word(text, at, cut)
         if spans and start <= spans[-1][0] < end:
             spans[-1] = (
                 start,

@@ -59,7 +59,8 @@ def skip_blank(text: str, at: int) -> int:
         return len(text)
     start = found.start()
     # A mark that combines with the blank before it takes that blank along.
-    return start if text[start] < "\u0300" or is_boundary(text, start) else max(start - 1, at)
+    whole = start == at or text[start] < "\u0300" or is_boundary(text, start, start - 1)
+    return start if whole else start - 1
 
 
 def end_of_word(text: str, low: int, at: int) -> int:
@@ -240,10 +241,12 @@ class Sentences(_Sought):
         return edge + len(self.text[edge:low].rstrip(_MARKS + _CLOSERS))
 
     def _before(self, at: int, low: int) -> int:
-        # A run of marks ("....") is one candidate; step over the whole of it.
-        if self.text[at - 1] not in _MARKS:
-            return at
-        return low + len(self.text[low:at].rstrip(_MARKS))
+        text = self.text
+        if text[at] in _SPACED and at + 1 < len(text) and not text[at + 1].isspace():
+            # No mark inside of "1.2.3" or "www.a.org" has white space after it: step over all of it.
+            parts = text[low:at].rsplit(None, 1)
+            return low + len(parts[0]) + 1 if len(parts) == 2 else low
+        return at
 
 
 class Paragraphs(_Sought):
@@ -328,7 +331,7 @@ class Separator(Boundaries):
     def _cut(self, at: int, low: int) -> int:
         """Give the cut that belongs to the separator at `at`; -1 if it would cut a character."""
         cut = at + self._kept if self._kept else end_of_word(self.text, low, at)
-        return cut if is_boundary(self.text, cut) else -1
+        return cut if is_boundary(self.text, cut, max(cut - 1, 0)) else -1
 
     def last(self, low: int, high: int) -> int:
         """Find the last cut in ``(low, high]``; -1 if there is none."""
@@ -373,6 +376,7 @@ class Characters(Boundaries):
         super().__init__(text)
         # In plain text only CR LF must hold together.
         self._free = text.isascii() and "\r" not in text
+        self._anchor = 0  # a safe place before those asked about next, from which flags are counted
 
     def last(self, low: int, high: int) -> int:
         """Find the last cut in ``(low, high]``; -1 if there is none."""
@@ -381,12 +385,19 @@ class Characters(Boundaries):
 
     def next(self, low: int, high: int) -> int:
         """Find the first cut in ``(low, high]``; -1 if there is none."""
-        cut = low + 1 if self._free else boundary_after(self.text, low + 1, max(low, 0))
+        cut = low + 1 if self._free else boundary_after(self.text, low + 1, max(low, 0), high)
         return cut if low < cut <= high else -1
+
+    def after(self, low: int) -> int:
+        """Find the first cut after `low`, however far; the end of the text where there is none."""
+        return low + 1 if self._free else boundary_after(self.text, low + 1, max(low, 0))
 
     def start(self, low: int, high: int) -> int:
         """Find the first place in ``[low, high)`` where a piece may begin; -1 if there is none."""
-        at = low if self._free else boundary_after(self.text, low, 0)
+        at = low
+        if not self._free:
+            self._anchor = self._anchor if self._anchor <= low else 0
+            at = self._anchor = boundary_after(self.text, low, self._anchor, high)
         at = skip_blank(self.text, at)
         return at if at < high else -1
 
@@ -451,7 +462,7 @@ def _sentence_end(text: str, at: int) -> int:
         if end < n and not text[end].isspace() and not hard:
             return -1
         if hard:
-            return end if is_boundary(text, end) else -1
+            return end if is_boundary(text, end, end - 1) else -1
         at += len(text[at:end].rstrip(_CLOSERS)) - 1  # judge by the last mark of a run
     mark = text[at]
     if mark in _UNSPACED:

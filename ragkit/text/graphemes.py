@@ -127,7 +127,7 @@ def boundary_before(text: str, at: int, start: int) -> int:
     return at
 
 
-def boundary_after(text: str, at: int, start: int) -> int:
+def boundary_after(text: str, at: int, start: int, stop: int | None = None) -> int:
     """Find the first safe place at or after `at`.
 
     Parameters
@@ -138,12 +138,15 @@ def boundary_after(text: str, at: int, start: int) -> int:
         Where one would like to cut.
     start : int
         A safe place before it.
+    stop : int or None, default=None
+        Where to give up; None is the end of the text.
 
     Returns
     -------
     int
-        The place; the end of the text where no other is.
+        The place; one beyond `stop`, or the end of the text, where no other is.
     """
-    while at < len(text) and not is_boundary(text, at, start):
+    stop = len(text) - 1 if stop is None else stop
+    while at <= stop and not is_boundary(text, at, start):
         at += 1
     return min(at, len(text))
