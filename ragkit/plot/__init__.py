@@ -5,8 +5,10 @@ from ragkit.plot.comparison import compare
 from ragkit.plot.curves import curves
 from ragkit.plot.diversity import lambda_ruler, tradeoff
 from ragkit.plot.evaluation import funnel, optimism, per_query, precision_recall, sweep
+from ragkit.plot.overlap import overlap
 from ragkit.plot.pool import map, similarity
 from ragkit.plot.ranks import bump, contributions
+from ragkit.plot.weights import weight_path, weight_simplex
 
 __all__ = [
     "bump",
@@ -18,9 +20,12 @@ __all__ = [
     "lambda_ruler",
     "map",
     "optimism",
+    "overlap",
     "per_query",
     "precision_recall",
     "similarity",
     "sweep",
     "tradeoff",
+    "weight_path",
+    "weight_simplex",
 ]
