@@ -19,8 +19,7 @@ from ragkit.diversity.pool import Pool, check_depths, make_pool, unit_names, war
 from ragkit.frames import as_qrels, best_per_doc, id_array
 from ragkit.similarity import normalize_rows
 
-_ALL_PAIRS = 2048  # up to this many candidates all cosines are made at once for a path
-_FEW = 256  # the same for a sweep, which meets fewer picks
+_ALL_PAIRS = 256  # up to this many candidates all cosines are made at once, else those of the picks
 _THINNEST = 1e-12  # intervals thinner than this are rounding, not results
 
 
@@ -161,7 +160,7 @@ def mmr_intervals(
     edges, picks = np.array([0.0, 1.0]), np.zeros((1, k), dtype=np.int64)
     if k == 0:
         return Intervals(edges, picks, np.zeros(1))
-    cosines = _cosine_rows(normalize_rows(np.asarray(vectors, dtype=np.float64)), _ALL_PAIRS)
+    cosines = _cosine_rows(normalize_rows(np.asarray(vectors, dtype=np.float64)))
     picks[:, 0] = np.argmax(rel >= rel.max() - tol)
     penalty, pair_sum = cosines(picks[:, 0]).copy(), np.zeros(1)
     for j in range(1, k):
@@ -214,7 +213,7 @@ def mmr_sweep(
     picks = np.zeros((len(at), k), dtype=np.int64)
     if k == 0 or not len(at):
         return picks
-    cosines = _cosine_rows(normalize_rows(np.asarray(vectors, dtype=np.float64)), all_pairs=_FEW)
+    cosines = _cosine_rows(normalize_rows(np.asarray(vectors, dtype=np.float64)))
     slack = tolerance * max(1.0, np.abs(rel).max())
     gain, score, each = at * rel, np.broadcast_to(rel, (len(at), n)), np.arange(len(at))
     penalty = np.full(gain.shape, -np.inf)
@@ -227,9 +226,9 @@ def mmr_sweep(
     return picks
 
 
-def _cosine_rows(X: np.ndarray, all_pairs: int) -> Callable[[np.ndarray], np.ndarray]:
+def _cosine_rows(X: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """Give a function from row numbers to their cosines with all rows, each made once."""
-    if len(X) <= all_pairs:
+    if len(X) <= _ALL_PAIRS:
         G = np.clip(X @ X.T, -1.0, 1.0)
         return lambda rows: G[rows]
     place = np.full(len(X), -1)

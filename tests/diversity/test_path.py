@@ -152,7 +152,7 @@ def test_a_sweep_picks_what_each_lambda_picks(shape, few):
     relevance, vectors, k = random_pool(shape)
     lambdas = np.r_[0.0, np.random.default_rng(shape[3]).random(6), 1.0]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ragkit.diversity.path._FEW", 256 if few else 0)
+        patch.setattr("ragkit.diversity.path._ALL_PAIRS", 256 if few else 0)
         swept = mmr_sweep(relevance, vectors, lambdas, k)
     assert swept.tolist() == [mmr_order(relevance, vectors, at, k)[0].tolist() for at in lambdas]
 
