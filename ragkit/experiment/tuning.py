@@ -15,6 +15,7 @@ from ragkit.experiment.settings import list_settings, make_call, settings_frame
 from ragkit.experiment.statistics import mean_intervals, p_values
 from ragkit.experiment.sweeping import Measure, run_settings
 from ragkit.frames import as_ids, as_qrels, as_queries, check_number, check_top_k, warn
+from ragkit.metrics.judged import code_judgements
 from ragkit.metrics.names import parse_metrics
 
 
@@ -219,17 +220,18 @@ def _exact_options(space: Any) -> dict[str, Any] | None:
 
 def _along_weights(runs: Any, options: dict[str, Any], measure: Measure) -> tuple:
     """Give one setting per interval of the weight in which no query's metric changes."""
-    from ragkit.fusion import weight_path  # type: ignore[attr-defined]
+    from ragkit.hybrid import weight_path
 
     if not isinstance(runs, Mapping) or len(runs) != 2:
         raise ValueError(
             "the exact weight axis needs a dict of two runs; give a grid of weights for other retrievers."
         )
     label = measure.metrics[0].label
-    path = weight_path(dict(runs), measure.qrels, metrics=(label,), **options)
+    # Lists do not matter here (top_k=0): an interval ends where the metric changes.
+    path = weight_path(dict(runs), measure.qrels, metrics=(label,), top_k=0, **options)
     edges = np.unique(np.r_[0.0, path["weight_from"].to_numpy(), path["weight_to"].to_numpy(), 1.0])
     middle = (edges[:-1] + edges[1:]) / 2
-    ids = pd.Index(measure.qrels["query_id"].astype(object).unique())  # type: ignore[index]
+    ids = code_judgements(measure.qrels, pd.Index([]), measure.over).queries  # type: ignore[arg-type]
     values = np.zeros((len(middle), len(ids)))
     for query, rows in path.groupby("query_id", sort=False, observed=True):
         at = np.searchsorted(rows["weight_from"].to_numpy(), middle, side="right") - 1
