@@ -64,7 +64,8 @@ def diversify(
     - ``"dpp"``, greedy determinantal point process: :math:`w_d^2\,novelty(d)` with
       :math:`w = e^{\lambda z(rel)}`, novelty the part of d's vector that S does not span;
     - ``"cover"``, facility location: :math:`\lambda\,rel(d) + (1-\lambda) \sum_{c \in C}
-      (cov_c + sim(c, d))^\gamma - cov_c^\gamma`, where cov is what S covers already;
+      (cov_c + sim(c, d))^\gamma - cov_c^\gamma`, where cov is what S covers already (all pairs of the pool
+      are held in memory: bound it with `fetch_k`);
     - ``"xquad"``, explicit aspects: :math:`\lambda\,rel(d) + (1-\lambda) \sum_i P(i|q) P(d|i)
       \prod_{s \in S} (1 - P(s|i))`;
     - ``"collapse"`` leaves out near-duplicates of better-ranked units and changes nothing else.

@@ -200,6 +200,14 @@ def test_query_vectors_of_another_length_are_refused():
         mmr(run_of([1.0]), {"d000": [1, 0]}, relevance="cosine", queries={"q": [1, 0, 0]})
 
 
+def test_query_vectors_from_another_embedder_than_the_stores_are_refused():
+    store = rk.VectorStore({"d000": "", "d001": ""}, vectors=np.eye(2))
+    with pytest.raises(ValueError, match=r"same length.*same embedder"):
+        mmr(run_of([1.0, 0.5]), store, top_k=1, relevance="cosine", queries={"q": [1.0, 0.0, 0.0]})
+    with pytest.raises(ValueError, match="'d002'"):
+        mmr(run_of([1.0, 0.5, 0.2]), store, top_k=1)
+
+
 def test_vectors_of_two_lengths_are_refused():
     with pytest.raises(ValueError, match="'d001' has 3"):
         mmr(run_of([1.0, 0.5]), {"d000": [1, 0], "d001": [1, 0, 0]})
