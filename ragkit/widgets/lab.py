@@ -10,7 +10,7 @@ import pandas as pd
 from ragkit import plot
 from ragkit.frames import check_choice, unit_column
 from ragkit.fusion.options import check_weights
-from ragkit.hybrid import WEIGHTS
+from ragkit.hybrid import WEIGHTS, best_weight
 from ragkit.plot.labels import shorten
 from ragkit.widgets import html
 from ragkit.widgets.controls import (
@@ -21,6 +21,7 @@ from ragkit.widgets.controls import (
     set_options,
     toggle,
 )
+from ragkit.widgets.curve import TIE, draw_curve, mean_curve
 from ragkit.widgets.knobs import DEFAULTS, Knobs, filter_columns
 from ragkit.widgets.panel import Panel
 from ragkit.widgets.picture import Picture
@@ -29,13 +30,14 @@ from ragkit.widgets.results import ResultList
 from ragkit.widgets.ruler import Ruler
 from ragkit.widgets.stages import Found, Stages
 
-PLOTS = ("ranks", "contributions", "trade-off")
+PLOTS = ("ranks", "contributions", "trade-off", "weights")
 _TOOLTIPS = {
     "ranks": "Who stands where in each system, joined by lines",
     "contributions": "What each retriever added to the fused scores",
     "trade-off": "Relevance against diversity for every lambda_",
+    "weights": "The mean of the first metric over all weights, with the best stretch; needs judgements",
 }
-_SIZES = {"ranks": (5.6, 3.3), "contributions": (5.6, 3.2), "trade-off": (5.6, 3.3)}
+_SIZES = {"ranks": (5.6, 3.3), "contributions": (5.6, 3.2), "trade-off": (5.6, 3.3), "weights": (5.6, 3.0)}
 GIVEN, WORST = "as given", "worst first"
 
 
@@ -84,7 +86,7 @@ def explore(
     metrics : list of str, default=("ndcg@10", "recall@10", "rr")
         Metrics to show.
     plots : list of str, default=("ranks",)
-        Plots to show first, of ``"ranks"``, ``"contributions"``, ``"trade-off"``.
+        Plots to show first, of ``"ranks"``, ``"contributions"``, ``"trade-off"``, ``"weights"``.
     pins : dict of name to dict, optional
         Settings to compare with from the start, as keyword arguments of :meth:`HybridSearch.search`.
     controls : dict of str to widget, optional
@@ -177,7 +179,9 @@ class Lab(Panel):
         self._results = ResultList(stages.look_up, getattr(self.hybrid.index, "tokenizer", None))
         self._pictures = {name: Picture(*_SIZES[name]) for name in PLOTS}
         self._toggles = {name: toggle(name, name in plots, tooltip=_TOOLTIPS[name]) for name in PLOTS}
-        self._ruler = self._make_ruler()
+        self._rulers = {
+            name: self._make_ruler(name) for name in ("lambda_", "weight") if name in self.controls
+        }
         self._table: pd.DataFrame | None = None
         self._start(self._lay_out())
         for switch in self._toggles.values():
@@ -297,7 +301,7 @@ class Lab(Panel):
             ],
             layout=W.Layout(flex="1 1 440px", width="auto", min_width="min(420px, 100%)"),
         )
-        under = {} if self._ruler is None else {"lambda_": self._ruler.widget}
+        under = {self.controls[name].description: ruler.widget for name, ruler in self._rulers.items()}
         return [
             style,
             W.HBox(self._query_row(), layout=W.Layout(width="100%", **wrap)),
@@ -332,11 +336,9 @@ class Lab(Panel):
         self.controls["against"].layout.width = "220px"
         return [pin, clear, self.controls["against"]]
 
-    def _make_ruler(self) -> Ruler | None:
-        if "lambda_" not in self.controls:
-            return None
-        slider = self.controls["lambda_"]
-        return Ruler(slider, lambda value: self._move(slider, value), self._knobs.label_width("lambda_"))
+    def _make_ruler(self, name: str) -> Ruler:
+        slider = self.controls[name]
+        return Ruler(slider, lambda value: self._move(slider, value), self._knobs.label_width(name))
 
     def _move(self, slider: Any, value: float) -> None:
         with self.batch():
@@ -396,7 +398,14 @@ class Lab(Panel):
     def _compute(self, state: dict[str, Any]) -> Found:
         params = self._knobs.params(state)
         path = "trade-off" in state["plots"] or params["lambda_"] is not None
-        return self.stages.find(self._asked(state), params, self._pins.settings, path=path)
+        return self.stages.find(
+            self._asked(state),
+            params,
+            self._pins.settings,
+            path=path,
+            weights="weight" in state,
+            means="weights" in state["plots"],
+        )
 
     # --- show ----------------------------------------------------------------------------------------------
 
@@ -429,11 +438,16 @@ class Lab(Panel):
 
     def _committed(self) -> None:
         self._knobs.enable(self._state)
-        path = self._result.path
-        if self._ruler is not None:
-            self._ruler.widget.layout.visibility = "visible" if self._state["diversify"] else "hidden"
-            if path is not None:
-                self._ruler.show(path["lambda_from"].tolist())
+        found = {
+            "lambda_": (self._result.path, "lambda_from"),
+            "weight": (self._result.weights, "weight_from"),
+        }
+        for name, ruler in self._rulers.items():
+            path, column = found[name]
+            shown = path is not None and (name == "weight" or self._state["diversify"])
+            ruler.widget.layout.visibility = "visible" if shown else "hidden"
+            if path is not None and shown:
+                ruler.show(path[column].tolist())
         if self._table is not None and self._late_cost > 0.05:
             self._show({"means": html.wrap(means_table(self._table, self._state["against"], stale=True))})
 
@@ -444,6 +458,7 @@ class Lab(Panel):
             "ranks": self._draw_ranks,
             "contributions": self._draw_contributions,
             "trade-off": self._draw_tradeoff,
+            "weights": self._draw_weights,
         }
         for name in PLOTS:
             shown = name in state["plots"]
@@ -473,6 +488,17 @@ class Lab(Panel):
             return ""
         alt = f"Relevance against diversity: {len(path)} different selections between lambda 0 and 1"
         return picture.draw(lambda ax: plot.tradeoff(path, lambda_=params["lambda_"], ax=ax), alt)
+
+    def _draw_weights(self, picture: Picture, result: Found, params: dict[str, Any], docs: Any) -> str:
+        if result.means is None:
+            return ""
+        best = best_weight(result.means, tolerance=TIE).iloc[0]
+        curve, name = mean_curve(result.means, str(best["metric"])), self.stages.names[1]
+        whole = sum(params["weights"].values())
+        share = params["weights"][name] / whole if whole else None
+        at = f"{best['value']:.3f} at {best['weight']:.2f} is best"
+        alt = f"Mean {best['metric']} over the weight of {name}: {at}"
+        return picture.draw(lambda ax: draw_curve(ax, curve, best, share, name), alt)
 
     def _summary(self, state: dict[str, Any], result: Found) -> str:
         _, text = self._asked(state)

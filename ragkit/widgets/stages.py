@@ -11,9 +11,13 @@ import pandas as pd
 from ragkit.diversity import mmr_path
 from ragkit.experiment import compare
 from ragkit.frames import RetrievalWarning, as_docs, as_qrels, as_queries, best_per_doc, unit_column
+from ragkit.hybrid import weight_path
 from ragkit.hybrid.cache import StageCache, fingerprint
 from ragkit.metrics import evaluate
 from ragkit.widgets.results import Text
+
+#: Methods whose score is no line in the weights, so that there is no exact path.
+NOT_LINEAR = ("max", "min", "median", "condorcet")
 
 
 class Found(NamedTuple):
@@ -25,6 +29,8 @@ class Found(NamedTuple):
     others: dict[str, pd.DataFrame]  # the runs of the settings to compare with, by name
     scores: pd.DataFrame | None  # metrics of this query as rows, settings as columns
     path: pd.DataFrame | None  # every selection over lambda
+    weights: pd.DataFrame | None  # every fused list over the weight
+    means: pd.DataFrame | None  # the metrics of all queries over the weight
 
 
 class Stages:
@@ -56,6 +62,8 @@ class Stages:
         others: Mapping[str, dict[str, Any]],
         *,
         path: bool,
+        weights: bool,
+        means: bool,
     ) -> Found:
         """Search one query with a setting, and with those it is compared with.
 
@@ -69,6 +77,8 @@ class Stages:
             Settings to compare with.
         path : bool
             Whether the path over lambda is wanted.
+        weights, means : bool
+            Whether the path over the weight is wanted: of this query's list, of the metrics of all queries.
 
         Returns
         -------
@@ -85,7 +95,16 @@ class Stages:
             runs = {name: self.hybrid.search(ask, **other) for name, other in others.items()}
         systems = self._systems(pool, value, params["lambda_"] is not None)
         scores = self._score(query_id, runs | {"now": value})
-        return Found(value, pool, systems, runs, scores, self.path(query, pool, params) if path else None)
+        return Found(
+            value,
+            pool,
+            systems,
+            runs,
+            scores,
+            self.path(query, pool, params) if path else None,
+            self.weight_path(params, ask) if weights else None,
+            self.weight_path(params, None) if means else None,
+        )
 
     def path(self, query: tuple[str, str], pool: pd.DataFrame, params: dict[str, Any]) -> pd.DataFrame | None:
         """Find every selection over lambda of what is fused; None where there are no vectors."""
@@ -102,18 +121,73 @@ class Stages:
 
         return self._paths.get(key, make)
 
+    def weight_path(self, params: dict[str, Any], ask: dict[str, str] | None) -> pd.DataFrame | None:
+        """Find every fused list over the weight of the second source, or the metrics of all queries.
+
+        Parameters
+        ----------
+        params : dict
+            Keyword arguments of ``HybridSearch.search``.
+        ask : dict or None
+            One query, whose lists are wanted; None for the metrics of all judged ones.
+
+        Returns
+        -------
+        DataFrame or None
+            A path; None where there is none: other than two sources, a method that is not linear in the
+            weights, chunks (which are judged as documents), or no judgements.
+        """
+        frame = self._judged_queries() if ask is None else ask
+        if len(self.names) != 2 or params["fusion"] in NOT_LINEAR or frame is None:
+            return None
+        equal = {"weights": dict.fromkeys(self.names, 0.5), "lambda_": None, "top_k": None, "threshold": None}
+        knobs = params | equal
+        depth = 0 if ask is None else params["top_k"]
+        key = fingerprint([knobs, ask, depth, self._versions()])
+
+        def make() -> pd.DataFrame | None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RetrievalWarning)
+                pool = self.hybrid.search(frame, **knobs)
+                runs = {name: _of_source(pool, name) for name in self.names}
+                if any(run is None for run in runs.values()) or (ask is None and "chunk_id" in pool):
+                    return None
+                return weight_path(
+                    runs,
+                    None if ask is not None else self._asked_qrels(),
+                    metrics=self.metrics[:1],
+                    top_k=depth,
+                    of=self.names[1],
+                    **self._fusion(params),
+                )
+
+        return self._paths.get(key, make)
+
+    def _fusion(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The options of `fuse` that the search itself would use."""
+        names = ("fusion", "k", "normalize", "missing")
+        fusion, k, normalize, missing = (params[name] for name in names)
+        plan = self.hybrid._plan(fusion, dict.fromkeys(self.names, 0.5), k, normalize, missing)
+        if plan.method.by_rank:
+            return {"method": fusion, "k": k}
+        found = {"normalize": plan.normalize, "missing": plan.missing, "minimum": plan.minimum}
+        return {"method": fusion, "k": k} | found
+
+    def _judged_queries(self) -> pd.DataFrame | None:
+        if self.qrels is None:
+            return None
+        asked = self.queries[self.queries["query_id"].isin(self.qrels["query_id"])]
+        return asked if len(asked) else None
+
     def _versions(self) -> list[Any]:
         return [getattr(source, "version", None) for source in self.hybrid.sources.values()]
 
     def _systems(self, pool: pd.DataFrame, value: pd.DataFrame, diverse: bool) -> dict[str, pd.DataFrame]:
         """Each stage's own ranking, read off the ledger of the pool."""
         names = [name for name in self.names if f"{name}_rank" in pool.columns]
-        ids = ["query_id", *(["chunk_id"] if unit_column(pool) == "chunk_id" else []), "doc_id"]
-        out = {}
-        for name in names if len(names) > 1 else []:
-            rows = pool[pool[f"{name}_rank"].notna()]
-            ranks = rows[f"{name}_rank"].astype("int64")
-            out[name] = rows[ids].assign(rank=ranks, score=1.0 / ranks)
+        out: dict[str, Any] = {}
+        if len(names) > 1:
+            out = {name: _of_source(pool, name) for name in names}
         out["fused" if len(names) > 1 else (names or ["search"])[0]] = pool
         return out | ({"mmr": value} if diverse else {})
 
@@ -168,9 +242,7 @@ class Stages:
         DataFrame
             A run over documents.
         """
-        asked = self.queries
-        if self.qrels is not None:
-            asked = asked[asked["query_id"].isin(self.qrels["query_id"])]
+        asked = self._judged_queries()
         key = fingerprint([params, self._versions()])
 
         def make() -> pd.DataFrame:
@@ -195,7 +267,7 @@ class Stages:
         DataFrame or None
             The frame of :func:`ragkit.compare`.
         """
-        if self.qrels is None or not self.queries["query_id"].isin(self.qrels["query_id"]).any():
+        if self._judged_queries() is None:
             return None
         runs = {name: self.run_all(params) for name, params in settings.items()}
         with warnings.catch_warnings():
@@ -215,7 +287,7 @@ class Stages:
         dict of query id to float
             Empty without judgements.
         """
-        if self.qrels is None or not len(self.queries):
+        if self._judged_queries() is None:
             return {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RetrievalWarning)
@@ -286,6 +358,15 @@ class Stages:
             if kept is not None and len(kept):
                 return kept.docs
         return pd.DataFrame({"doc_id": [], "text": []})
+
+
+def _of_source(pool: pd.DataFrame, name: str) -> pd.DataFrame | None:
+    """Read one source's run off the ledger of a pool."""
+    if f"{name}_rank" not in pool.columns:
+        return None
+    rows = pool[pool[f"{name}_rank"].notna()]
+    ids = ["query_id", *(["chunk_id"] if unit_column(pool) == "chunk_id" else []), "doc_id"]
+    return rows[ids].assign(rank=rows[f"{name}_rank"].astype("int64"), score=rows[f"{name}_score"])
 
 
 def _documents(run: pd.DataFrame) -> pd.DataFrame:

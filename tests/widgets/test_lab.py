@@ -14,6 +14,7 @@ from ragkit.metrics import evaluate
 from ragkit.text import Tokenizer
 from ragkit.vectors import VectorStore
 from ragkit.widgets import explore
+from ragkit.widgets.curve import mean_curve
 from ragkit.widgets.results import marked, snippet
 from ragkit.widgets.ruler import inside, ruler
 
@@ -71,7 +72,7 @@ def hybrid():
 
 @pytest.fixture
 def lab(hybrid):
-    panel = explore(hybrid, QUERIES, QRELS)
+    panel = explore(hybrid, QUERIES, QRELS, plots=[])  # tests that look at plots switch them on
     yield panel
     panel.close()
 
@@ -220,6 +221,7 @@ def test_a_bad_start_raises_like_search(hybrid):
 
 
 def test_document_text_is_escaped_everywhere(lab):
+    lab._toggles["ranks"].value = True
     lab.controls["text"].value = "script <b>tag</b>"
     shown = "".join([*lab._views.values(), lab._message.value, *lab.pictures.values(), lab.snapshot()])
     assert "script" in lab.value["doc_id"].tolist()
@@ -259,7 +261,8 @@ def test_the_systems_of_the_bump_chart_are_the_stages_own_rankings(lab, hybrid):
 
 
 def test_plots_come_and_go_with_their_switches(lab):
-    assert set(lab.pictures) == {"ranks"}
+    assert set(lab.pictures) == set()
+    lab._toggles["ranks"].value = True
     lab._toggles["contributions"].value = True
     lab._toggles["trade-off"].value = True
     assert set(lab.pictures) == {"ranks", "contributions", "trade-off"}
@@ -474,10 +477,10 @@ def test_the_ruler_steps_to_every_selection_that_mmr_can_make(lab, hybrid):
     path = lab._result.path
     seen = [tuple(lab.value["doc_id"])]
     for _ in range(len(path) - 1):
-        lab._ruler.step(+1)
+        lab._rulers["lambda_"].step(+1)
         seen.append(tuple(lab.value["doc_id"]))
     assert seen == [tuple(ids) for ids in path["unit_ids"]] and len(set(seen)) == len(seen) > 2
-    lab._ruler.step(+1)
+    lab._rulers["lambda_"].step(+1)
     assert tuple(lab.value["doc_id"]) == seen[-1]
 
 
@@ -493,3 +496,30 @@ def test_a_ruler_marks_the_edges_and_shades_the_stretch_where_nothing_changes():
 )
 def test_a_ruler_goes_to_a_number_that_a_person_would_type(left, right, number):
     assert inside(left, right) == number
+
+
+@pytest.mark.parametrize("settings", [{}, {"fusion": "linear"}, {"fusion": "linear", "normalize": "minmax"}])
+def test_the_weight_ruler_steps_to_every_list_that_fusion_can_make(lab, settings):
+    lab.set(top_k=3, weight=0.001, **settings)
+    path = lab._result.weights
+    seen = [tuple(lab.value["doc_id"])]
+    for _ in range(len(path) - 1):
+        lab._rulers["weight"].step(+1)
+        seen.append(tuple(lab.value["doc_id"]))
+    assert seen == [tuple(ids) for ids in path["unit_ids"]] and len(seen) > 1
+
+
+def test_the_weight_curve_is_the_mean_over_all_queries(lab, hybrid):
+    lab._toggles["weights"].value = True
+    assert "weights" in lab.pictures
+    curve = mean_curve(lab._result.means, "ndcg@10")
+    for weight in (0.03, 0.4, 0.61, 0.98):
+        run = hybrid.search(QUERIES, weights={"keyword": 1 - weight, "vector": weight})
+        expected = evaluate(run, QRELS, metrics="ndcg@10")["value"].mean()
+        held = curve[curve["weight"] <= weight].iloc[-1]["mean ndcg@10"]
+        assert held == pytest.approx(expected)
+
+
+def test_methods_that_are_not_linear_have_no_weight_ruler(lab):
+    lab.controls["fusion"].value = "max"
+    assert lab.error is None and lab._rulers["weight"].widget.layout.visibility == "hidden"

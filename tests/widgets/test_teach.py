@@ -17,6 +17,7 @@ from ragkit.widgets import (
     tune_mmr,
     tune_tokens,
 )
+from ragkit.widgets.curve import mean_curve
 
 DOCS = pd.DataFrame(
     {
@@ -214,7 +215,7 @@ def test_the_fusion_ruler_steps_through_every_list_there_is():
 
 def test_the_weight_curve_is_the_mean_metric_at_every_weight():
     panel = tune_fusion(RUNS, DOCS, QRELS, queries=QUERIES)
-    curve = panel._mean(panel._result.more["means"])
+    curve = mean_curve(panel._result.more["means"], "ndcg@10")
     for weight in (0.05, 0.33, 0.5, 0.77, 0.97):
         fused = rk.fuse(RUNS, weights={"keyword": 1 - weight, "vector": weight})
         expected = rk.evaluate(fused, QRELS, metrics="ndcg@10")["value"].mean()

@@ -18,12 +18,11 @@ from ragkit.hybrid.cache import StageCache, fingerprint
 from ragkit.plot.labels import unit_labels
 from ragkit.widgets import html
 from ragkit.widgets.controls import column_width, dropdown, float_slider, int_slider, set_exactly
+from ragkit.widgets.curve import TIE, draw_curve, mean_curve
 from ragkit.widgets.knobs import NONE
 from ragkit.widgets.ruler import Ruler
+from ragkit.widgets.stages import NOT_LINEAR
 from ragkit.widgets.teach.base import Shown, TeachPanel, call, head_of, query_picker, text_of
-
-_TIE = 0.005  # means that lie this close are as good as equal
-_NOT_LINEAR = ("max", "min", "median", "condorcet")
 
 
 def tune_fusion(
@@ -194,7 +193,7 @@ class TuneFusion(TeachPanel):
         self, params: Mapping[str, Any], asked: Mapping[str, pd.DataFrame]
     ) -> tuple[pd.DataFrame | None, pd.DataFrame | None]:
         """The intervals of the weight: of this query's list, and of the metric over all queries."""
-        if params["method"] in _NOT_LINEAR:
+        if params["method"] in NOT_LINEAR:
             return None, None
         knobs = {name: params[name] for name in ("method", "k", "normalize", "missing")} | {
             "of": list(self.runs)[1]
@@ -217,19 +216,6 @@ class TuneFusion(TeachPanel):
         chunks = any(unit_column(run) == "chunk_id" for run in self.runs.values())
         return {name: best_per_doc(run) if chunks else run for name, run in self.runs.items()}
 
-    def _mean(self, means: pd.DataFrame) -> pd.DataFrame:
-        """The mean metric as a function of the weight: its value from each weight to the next."""
-        judged = means[means[self.metric].notna()]
-        edges = sorted({0.0, *judged["weight_from"]})
-        values = []
-        for edge in edges:
-            inside = (judged["weight_from"] <= edge) & (edge < judged["weight_to"])
-            values.append(judged.loc[inside, self.metric].mean())
-        frame = pd.DataFrame(
-            {"weight": [*edges, 1.0], f"mean {self.metric}": [*values, values[-1] if values else 0.0]}
-        )
-        return frame
-
     def _drawings(self, state: dict[str, Any], result: Shown) -> dict[str, tuple[Any, str]]:
         runs = dict(result.more["asked"]) | {"fused": result.value}
         top_k = min(state["top_k"], 20)
@@ -245,10 +231,10 @@ class TuneFusion(TeachPanel):
             ),
         }
         if result.more["means"] is not None:
-            best = best_weight(result.more["means"], tolerance=_TIE).iloc[0]
-            curve = self._mean(result.more["means"])
+            best = best_weight(result.more["means"], tolerance=TIE).iloc[0]
+            curve = mean_curve(result.more["means"], self.metric)
             out["weights"] = (
-                lambda ax: self._weight_curve(ax, curve, best, state["weight"]),
+                lambda ax: draw_curve(ax, curve, best, state["weight"], list(self.runs)[1]),
                 f"Mean {self.metric} over the weight: best {best['value']:.3f} at {best['weight']:.2f}",
             )
         return out
@@ -256,12 +242,6 @@ class TuneFusion(TeachPanel):
     def _keys(self, result: Shown) -> dict[str, list[str]]:
         parts = [str(c) for c in result.value.columns if str(c).endswith("_contribution")]
         return {"contributions": [part.removesuffix("_contribution") for part in parts]}
-
-    def _weight_curve(self, ax: Any, curve: pd.DataFrame, best: pd.Series, weight: float) -> Any:
-        plot.curves(curve, x="weight", y=f"mean {self.metric}", at=weight, steps=True, ax=ax)
-        ax.axvspan(best["plateau_from"], best["plateau_to"], color="#009E73", alpha=0.25, linewidth=0)
-        ax.set_xlabel(f"weights[{list(self.runs)[1]!r}]; green: within {_TIE} of the best")
-        return ax
 
     def _render(self, state: dict[str, Any], result: Shown) -> dict[str, str]:
         run = result.value
