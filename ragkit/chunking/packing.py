@@ -48,14 +48,19 @@ class CharacterRuler:
         high = start + self.size
         return stop if high >= stop else level.last(floor, high)
 
-    def first_start(self, level: Boundaries, after: int, end: int, reach: int) -> int:
-        """Find the earliest piece after `after` that lies within the overlap and leaves room for `reach`."""
-        low = end - self.overlap
-        if low <= after:
-            low = after + 1
-        if reach - self.size > low:
-            low = reach - self.size
-        return level.start(low, end)
+    def widest_cut(self, level: Boundaries, start: int, floor: int, stop: int) -> int:
+        """Find the last cut that fits from `floor` on, where none fits from `start` on; -1 if none."""
+        high, seen = floor + self.size, start + self.size
+        return stop if high >= stop else level.last(seen if seen > floor else floor, high)
+
+    def step_back(self, levels: Sequence[Boundaries], after: int, end: int, reach: int) -> int:
+        """Find where an overlap that leaves room for `reach` begins, coarsest kind first; -1 if none."""
+        low = max(after + 1, end - self.overlap, reach - self.size)
+        for level in levels:
+            start = level.start(low, end)
+            if start >= 0:
+                return start
+        return -1
 
 
 class MeasuringRuler:
@@ -122,8 +127,15 @@ class MeasuringRuler:
         self._guess[id(level)] = low - first
         return level.last(floor, cut(low)) if not isinstance(cuts, list) and low < n else cut(low)
 
-    def first_start(self, level: Boundaries, after: int, end: int, reach: int) -> int:
-        """Find the earliest piece after `after` that lies within the overlap and leaves room for `reach`."""
+    def widest_cut(self, level: Boundaries, start: int, floor: int, stop: int) -> int:
+        """Find the last cut that fits from `floor` on, where none fits from `start` on; -1 if none."""
+        return self.last_cut(level, floor, floor, stop)
+
+    def step_back(self, levels: Sequence[Boundaries], after: int, end: int, reach: int) -> int:
+        """Find where an overlap that leaves room for `reach` begins, coarsest kind first; -1 if none."""
+        return next((s for level in levels if (s := self._first_start(level, after, end, reach)) >= 0), -1)
+
+    def _first_start(self, level: Boundaries, after: int, end: int, reach: int) -> int:
         cuts = self._positions(level)
         low, high = bisect_left(cuts, after), bisect_left(cuts, end)
         while low < high:
@@ -208,7 +220,7 @@ def pack(
         floor, before = skip_blank(text, end), start
         start = floor
         if ruler.overlap:
-            start = _step_back(back if kind < soft else levels[: kind + 1], ruler, before, end, end)
+            start = ruler.step_back(back if kind < soft else levels[: kind + 1], before, end, end)
             start = floor if start < 0 else start
     if min_size and len(spans) > 1 and ruler.length(*spans[-1]) < min_size:
         spans[-2:] = _even_out(spans, levels, ruler, min_size)
@@ -252,7 +264,8 @@ def _cut_one(
     start, floor, stop = room
     best = (start, -1, 0)
     for kind, level in enumerate(levels):
-        begin, end = start, ruler.last_cut(level, start, floor, stop)
+        # The coarsest kind has been tried, and gave nothing unless a smallest size made it go on.
+        begin, end = start, ruler.last_cut(level, start, floor, stop) if kind or least else -1
         if end < 0 and start < floor and kind >= broken:
             # The next piece does not fit beside the overlap: it comes before the overlap does.
             begin, end = _make_room(level, ruler, start, floor, stop, back)
@@ -270,22 +283,14 @@ def _make_room(
     level: Boundaries, ruler: Ruler, start: int, floor: int, stop: int, back: Sequence[Boundaries]
 ) -> Span:
     """Shorten the overlap so far that the next piece at this level fits; (floor, -1) where it never does."""
-    if ruler.last_cut(level, floor, floor, stop) < 0:
+    widest = ruler.widest_cut(level, start, floor, stop)
+    if widest < 0:
         return floor, -1
     reach = min(level.after(floor), stop)
-    begin = _step_back(back, ruler, start, end_of_word(ruler.text, start, floor), reach)
+    begin = ruler.step_back(back, start, end_of_word(ruler.text, start, floor), reach)
     begin = floor if begin < 0 else begin
     end = ruler.last_cut(level, begin, floor, stop)
-    return (begin, end) if end >= 0 else (floor, ruler.last_cut(level, floor, floor, stop))
-
-
-def _step_back(levels: Sequence[Boundaries], ruler: Ruler, after: int, end: int, reach: int) -> int:
-    """Find where the overlap with the chunk that ends at `end` begins, by the coarsest kind there is."""
-    for level in levels:
-        start = ruler.first_start(level, after, end, reach)
-        if start >= 0:
-            return start
-    return -1
+    return (begin, end) if end >= 0 else (floor, widest)
 
 
 def windows(text: str, size: int, overlap: int) -> list[Span]:
