@@ -364,4 +364,5 @@ def compare_dialects(
             shared = [len(set(mine) & other) / max(len(mine), len(other), 1) for other in others]
             rows.append((query, engine, mine[0] if mine else None, mine, np.mean(shared) if shared else 1.0))
     out = pd.DataFrame(rows, columns=["query_id", "engine", "first", "unit_ids", "overlap"])
-    return out.astype({"query_id": "str", "engine": "str", "first": "str", "overlap": "float64"})
+    first = pd.Series(out["first"].tolist(), dtype="str")
+    return out.assign(first=first).astype({"query_id": "str", "engine": "str", "overlap": "float64"})

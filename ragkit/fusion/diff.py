@@ -62,9 +62,12 @@ def run_diff(runs: Any, *, top_k: int | None = 10, p: float = 0.9) -> pd.DataFra
         **dict.fromkeys(["query_id", "run_a", "run_b"], "str"),
         **dict.fromkeys(["overlap", "rbo", "tau"], "float64"),
         **dict.fromkeys(["entered", "left"], object),
-        **{"moved": "str", "rank_a": "Int64", "rank_b": "Int64", "sentence": "str"},
+        **{"rank_a": "Int64", "rank_b": "Int64", "sentence": "str"},
     }
-    return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
+    names = [*list(kinds)[:8], "moved", *list(kinds)[8:]]
+    out = pd.DataFrame(rows, columns=names)
+    # Where nothing moved the name is missing, which a cast to str would spell out on pandas 2.
+    return out.assign(moved=pd.Series(out["moved"].tolist(), dtype="str")).astype(kinds)
 
 
 def run_overlap(runs: Any, *, top_k: int | None = 10) -> pd.DataFrame:

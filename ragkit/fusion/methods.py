@@ -34,6 +34,8 @@ class Column:
         return Column(self.source, values, np.nan_to_num(factor * np.asarray(self.fill)))
 
 
+_CELLS = 1 << 20  # duels held in memory at a time
+
 #: Contributions of each run: by row where the method is additive, else one array over the pool.
 Parts = list
 
@@ -161,18 +163,21 @@ def _condorcet(pool: Pool, columns: list[Column], weights: list[float]) -> tuple
 
 
 def _duels(ranks: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Credit each run with its share of what every unit of one query wins."""
+    n_runs, c = ranks.shape
     credit = np.zeros_like(ranks)
-    for a in range(ranks.shape[1]):
-        ahead = ranks[:, a, None] < ranks
-        votes = w[:, None] * ahead
-        against = (w[:, None] * (ranks[:, a, None] > ranks)).sum(axis=0)
-        for_it = votes.sum(axis=0)
+    block = max(1, _CELLS // max(n_runs * c, 1))
+    for start in range(0, c, block):
+        mine = ranks[:, start : start + block, None]
+        votes = w[:, None, None] * (mine < ranks[:, None, :])
+        for_it, against = votes.sum(axis=0), np.einsum("r,rab->ab", w, mine > ranks[:, None, :])
         # Equal in the digits in which scores are compared, or 0.1 + 0.2 would beat 0.3.
-        drawn = np.isclose(for_it, against, rtol=1e-12, atol=0.0)
+        drawn = np.abs(for_it - against) <= 1e-12 * against
         result = np.where(drawn, 0.5, for_it > against)
-        result[a] = 0.0
-        share = np.where(for_it > 0, votes / np.where(for_it > 0, for_it, 1.0), 1.0 / len(w))
-        credit[:, a] = (result * share).sum(axis=1)
+        rows = np.arange(len(result))
+        result[rows, start + rows] = 0.0  # no duel with itself
+        share = np.where(for_it > 0, votes / np.where(for_it > 0, for_it, 1.0), 1.0 / n_runs)
+        credit[:, start : start + block] = (result * share).sum(axis=2)
     return credit
 
 
