@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ragkit as rk
@@ -107,7 +107,7 @@ def test_a_hybrid_runs_its_slow_stages_once(index, monkeypatch):
         rk.KeywordIndex, "search", lambda self, *a, **k: calls.append(k["k1"]) or real(self, *a, **k)
     )
     hybrid = rk.HybridSearch(index)
-    grid = {"top_k": list(range(1, 12)), "k1": [0.5 + i / 10 for i in range(20)]}
+    grid = {"top_k": [1, 2, 3], "k1": [0.5 + i / 10 for i in range(20)]}
     rk.sweep(hybrid, grid, QRELS, queries=QUERIES, metrics="rr")
     assert sorted(calls) == grid["k1"]
 
@@ -265,6 +265,7 @@ def test_bad_input_to_tune_says_what_to_do(index, change, message):
 
 
 @pytest.mark.filterwarnings("ignore::ragkit.RetrievalWarning")
+@settings(max_examples=20)
 @given(st.lists(st.lists(st.integers(0, 1), min_size=6, max_size=6), min_size=1, max_size=4))
 def test_tuned_is_never_below_held_out_of_one_setting_and_scores_add_up(values):
     retriever, qrels = lookup(values)
@@ -272,3 +273,20 @@ def test_tuned_is_never_below_held_out_of_one_setting_and_scores_add_up(values):
     assert found.tuned == max(np.mean(v) for v in values)
     assert found.held_out == pytest.approx((found.folds["held_out"] * found.folds["queries"]).sum() / 6)
     assert found.settings["chosen"].sum() == 3 and json.dumps(found.params)
+
+
+def test_weights_are_tuned_along_the_exact_axis(index):
+    runs = {
+        "x": index.search(QUERIES),
+        "y": {"q1": ["c", "e", "a"], "q2": ["a", "b"], "q3": ["d", "e"], "q4": ["c"]},
+    }
+    found = rk.tune(runs, "weights", QRELS, metric="rr", cv=2)
+    brute = [
+        rk.evaluate(rk.fuse(runs, weights={"x": w, "y": 1 - w}), QRELS, metrics="rr")["value"].mean()
+        for w in np.linspace(0.005, 0.995, 67)
+    ]
+    assert found.tuned == pytest.approx(max(brute))
+    again = rk.evaluate(rk.fuse(runs, **found.params), QRELS, metrics="rr")["value"].mean()
+    assert again == pytest.approx(found.tuned)
+    with pytest.raises(ValueError, match="two runs"):
+        rk.tune(runs | {"z": runs["x"]}, {"weights": "exact"}, QRELS, metric="rr", cv=2)
