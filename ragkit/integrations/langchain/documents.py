@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -152,6 +152,28 @@ def document_of(row: Mapping[str, Any], unit: str, ledger: Mapping[str, Any] | N
             metadata[f"retrieval_{name}" if name in metadata else name] = _plain(value)
     text = row.get("text")
     return Document(page_content=text if isinstance(text, str) else "", metadata=metadata, id=str(row[unit]))
+
+
+def documents_of(docs: pd.DataFrame) -> Iterator[Document]:
+    """Make documents of a store's rows, one after the other.
+
+    Parameters
+    ----------
+    docs : DataFrame
+        The rows.
+
+    Yields
+    ------
+    Document
+        Sharing nothing with the store.
+    """
+    unit = unit_column(docs, "docs")
+    if {METADATA, "text"} <= set(docs.columns) and all(isinstance(m, dict) for m in docs[METADATA]):
+        for name, text, metadata in zip(docs[unit], docs["text"], docs[METADATA]):
+            yield Document(page_content=text, metadata=copied(metadata), id=name)
+    else:
+        for row in records(docs):
+            yield document_of(row, unit)
 
 
 def metadata_of(row: Mapping[str, Any], unit: str) -> dict[str, Any]:

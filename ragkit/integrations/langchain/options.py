@@ -14,7 +14,7 @@ from langchain_core.documents import Document
 from ragkit.frames import check_number, check_top_k, some
 from ragkit.frames.where import where_mask
 from ragkit.integrations.langchain.documents import (
-    document_of,
+    documents_of,
     is_column,
     metadata_of,
     objects,
@@ -142,10 +142,8 @@ def _over_documents(keep: Callable[[Document], Any]) -> Callable[[pd.DataFrame],
     """Make a store's filter of one over documents; an error in it names the document."""
 
     def where(docs: pd.DataFrame) -> np.ndarray:
-        rows = records(docs)
-        out = np.zeros(len(rows), dtype=bool)
-        for n, row in enumerate(rows):
-            document = document_of(row, unit_of(row))
+        out = np.zeros(len(docs), dtype=bool)
+        for n, document in enumerate(documents_of(docs)):
             try:
                 out[n] = bool(keep(document))
             except Exception as error:
