@@ -54,9 +54,9 @@ def show(
 
     Parameters
     ----------
-    runs : run, or dict of name to run
+    runs : run, dict of name to run, or comparison
         One run gives a table of its rows; a dict gives one column per run, so that the same rank of
-        each stands in one line.
+        each stands in one line. The frame of :func:`ragkit.compare` is set for reading.
     docs : documents or chunks, optional
         Where the texts (and titles) come from; whatever :func:`ragkit.as_docs` takes.
     queries : queries, optional
@@ -80,6 +80,9 @@ def show(
     >>> "<b>" in show(run, {"a": "red <b>fox</b>"})._repr_html_()
     False
     """
+    if isinstance(runs, pd.DataFrame) and {"system", "metric", "mean", "p_corrected"} <= set(runs.columns):
+        frame = _comparison(runs)
+        return Table(CSS + _plain_html(frame), frame)
     top_k = check_top_k(top_k)
     width = check_top_k(width, "width", none=False) or 0
     texts = _texts(docs, width)
@@ -91,6 +94,44 @@ def show(
     else:
         frame = _rows(runs, texts, top_k)
     return Table(CSS + _to_html(frame, heads), frame)
+
+
+def _comparison(table: pd.DataFrame) -> pd.DataFrame:
+    """Set a comparison for reading: intervals beside means, three digits, dashes for what is missing."""
+    groups = list(table.columns[: table.columns.get_loc("system")])
+    rows = table[[*groups, "system", "metric"]].astype(object)
+    rows["mean"] = [_interval(*ends) for ends in zip(table["mean"], table["ci_low"], table["ci_high"])]
+    if {"delta_low", "delta_high"} <= set(table.columns):
+        ends = zip(table["delta"], table["delta_low"], table["delta_high"])
+        rows["delta"] = [_interval(*e, sign="+") for e in ends]
+    else:
+        rows["delta"] = [_interval(d, float("nan"), float("nan"), sign="+") for d in table["delta"]]
+    rows["p"] = [_p_value(p) for p in table["p"]]
+    rows["p corrected"] = [_p_value(p) for p in table["p_corrected"]]
+    counts = zip(table["wins"], table["ties"], table["losses"])
+    rows["won/tied/lost"] = ["–" if pd.isna(c[0]) else "/".join(str(int(n)) for n in c) for c in counts]
+    return rows.astype(str).reset_index(drop=True)
+
+
+def _interval(value: float, low: float, high: float, sign: str = "") -> str:
+    if pd.isna(value):
+        return "–"
+    text = f"{value:{sign}.3f}"
+    return text if pd.isna(low) else f"{text} [{low:{sign}.3f}, {high:{sign}.3f}]"
+
+
+def _p_value(p: float) -> str:
+    return "–" if pd.isna(p) else "< 0.0001" if p < 1e-4 else f"{p:.4f}"
+
+
+def _plain_html(frame: pd.DataFrame) -> str:
+    head = "".join(f"<th>{escape(str(c))}</th>" for c in frame.columns)
+    body = "".join(
+        "<tr>" + "".join(f'<td class="id">{escape(str(v))}</td>' for v in row) + "</tr>"
+        for row in frame.itertuples(index=False)
+    )
+    empty = f'<tr><td colspan="{len(frame.columns)}">no results</td></tr>'
+    return f'<table class="rk"><thead><tr>{head}</tr></thead><tbody>{body or empty}</tbody></table>'
 
 
 def _is_run_dict(runs: Mapping) -> bool:

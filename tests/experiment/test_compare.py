@@ -113,6 +113,14 @@ def test_one_query_has_no_interval_and_no_p_below_one():
     assert np.isnan(row["ci_low"]) and row["p_min"] == 1.0
 
 
+def test_show_sets_a_comparison_for_reading():
+    runs = {"<b>old</b>": ranked([2, 1, 2]), "new": ranked([1, 1, 4])}
+    shown = rk.show(rk.compare(runs, qrels_of(3), metrics="ndcg@5", baseline="<b>old</b>"))
+    assert shown.frame["won/tied/lost"].tolist() == ["–", "1/1/1"]
+    assert shown.frame["mean"][1].startswith("0.810 [") and shown.frame["p"].tolist() == ["–", "1.0000"]
+    assert "<b>" not in shown._repr_html_() and "&lt;b&gt;old" in shown._repr_html_()
+
+
 def test_a_query_that_a_run_lacks_counts_zero_for_it():
     runs = {"all": ranked([1, 1]), "half": {"q0": ["a"]}}
     table = rk.compare(runs, qrels_of(2), metrics="rr")
