@@ -13,7 +13,7 @@ from ragkit.chunking.adapters import is_splitter, splitter_spans
 from ragkit.chunking.methods import METHODS, Cut, Plan
 from ragkit.chunking.semantic import check_rule, ready, sentence_groups
 from ragkit.frames import as_docs, check_choice, check_top_k, deep_copy
-from ragkit.text.boundaries import end_of_word, skip_blank
+from ragkit.text.blanks import end_of_word, skip_blank
 
 _OWN = ["chunk_id", "start", "end", "overlap"]
 _COLUMNS = {

@@ -7,7 +7,8 @@ import re
 import warnings
 
 from ragkit.chunking.packing import Ruler, Span
-from ragkit.text.boundaries import Boundaries, Listed, end_of_word
+from ragkit.text.blanks import end_of_word
+from ragkit.text.boundaries import Boundaries, Listed
 
 _LINE_START = re.compile(r"(?:\A|(?<=\n)|(?<=\r)(?!\n))")
 _INDENT = re.compile(r"[ \t]*")

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ragkit.text.boundaries import Boundaries, end_of_word
+from ragkit.text.blanks import end_of_word
+from ragkit.text.boundaries import Boundaries
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")

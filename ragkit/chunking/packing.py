@@ -11,7 +11,8 @@ import numbers
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 
-from ragkit.text.boundaries import Boundaries, Characters, end_of_word, skip_blank
+from ragkit.text.blanks import end_of_word, skip_blank
+from ragkit.text.boundaries import Boundaries, Characters
 from ragkit.text.graphemes import boundary_after
 
 Span = tuple[int, int]

@@ -14,73 +14,20 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from ragkit.text.abbreviations import BEFORE_NUMBER, CALENDAR, CLOCK, NEVER_LAST, OPENERS, SELDOM_LAST
+from ragkit.text.blanks import end_of_word, skip_blank
 from ragkit.text.graphemes import boundary_after, boundary_before, is_boundary
+from ragkit.text.sentence_rules import (
+    BREAKS,
+    CLOSERS,
+    MARKS,
+    PARAGRAPH_MARKS,
+    SPACED,
+    SUSPECT,
+    block_end,
+    sentence_end,
+)
 
-# Marks that end a sentence when white space follows, and those of scripts that write none after them.
-_SPACED = ".!?…؟۔‼⁇⁈⁉"
-_UNSPACED = "。！？｡।॥။៕።"
-_MARKS = _SPACED + _UNSPACED
-_CLOSERS = "\"'”’»›)]}」』）】》〉*_"
-_OPENING = "\"'“‘«‹([{「『（【《〈*_"
-_TAIL = re.compile(f"[{re.escape(_MARKS + _CLOSERS)}]{{0,32}}")
-_BREAKS = "\n\r\v\x85\u2028"
-_PARAGRAPH_MARKS = "\f\u2029\x1c\x1d"
-_NONBLANK = re.compile(r"\S")
 _BLANK_AFTER_WORD = re.compile(r"(?<=\S)(?=\s)")
-_LIST_ITEM = re.compile(r"(?:[-*+•‣◦–]|\d{1,3}[.)]|#{1,6})[^\S\n\r]")
-_ACRONYM = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
-_WORD = re.compile(r"\w+")
-_REST = 40  # characters looked at after a mark
-_SUSPECT = NEVER_LAST | BEFORE_NUMBER | SELDOM_LAST | CLOCK
-
-
-def skip_blank(text: str, at: int) -> int:
-    """Find the first character at or after `at` that is not white space, or white space with a mark on it.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-    at : int
-        Where to begin.
-
-    Returns
-    -------
-    int
-        Its offset; the length of the text where there is none.
-    """
-    # One blank between two plain characters is what stands between most words and sentences.
-    near = at + 1 if text[at : at + 1] == " " else at
-    if "!" <= text[near : near + 1] <= "~":
-        return near
-    found = _NONBLANK.search(text, near)
-    if found is None:
-        return len(text)
-    start = found.start()
-    # A mark that combines with the blank before it takes that blank along.
-    whole = start == at or text[start] < "\u0300" or is_boundary(text, start, start - 1)
-    return start if whole else start - 1
-
-
-def end_of_word(text: str, low: int, at: int) -> int:
-    """Step back from `at` over white space, not beyond `low`.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-    low, at : int
-        The stretch.
-
-    Returns
-    -------
-    int
-        The offset after the last character in ``text[low:at]`` that is not white space; `low` if none.
-    """
-    if at > low and "!" <= text[at - 1] <= "~":
-        return at
-    return low + len(text[low:at].rstrip())
 
 
 class Boundaries:
@@ -215,7 +162,7 @@ class Sentences(_Sought):
     """
 
     def __init__(self, text: str):
-        super().__init__(text, _MARKS + _BREAKS + _PARAGRAPH_MARKS)
+        super().__init__(text, MARKS + BREAKS + PARAGRAPH_MARKS)
 
     def _cut_at(self, at: int, low: int) -> int:
         text = self.text
@@ -226,30 +173,44 @@ class Sentences(_Sought):
             # Quick answer for most full stops: a blank after it, a plain and longer word before it.
             if text[at + 1 : at + 2] == " " and at > 9:
                 word = text[at - 9 : at].rpartition(" ")[2]
-                if word.isalpha() and (len(word) == 9 or (len(word) > 1 and word.lower() not in _SUSPECT)):
+                if word.isalpha() and (len(word) == 9 or (len(word) > 1 and word.lower() not in SUSPECT)):
                     return at + 1
-            return _sentence_end(text, at)
-        if mark in _MARKS:
-            return _sentence_end(text, at)
-        return _block_end(text, at, low, items=True)
+            return sentence_end(text, at)
+        if mark in MARKS:
+            return sentence_end(text, at)
+        return block_end(text, at, low, items=True)
 
     def _begin(self, low: int) -> int:
         # Closing quotes may stand between a mark and its cut.
         if low <= 0 or self.text[low - 1].isalnum():
             return low if low > 0 else 0
         edge = low - 32 if low > 32 else 0
-        return edge + len(self.text[edge:low].rstrip(_MARKS + _CLOSERS))
+        return edge + len(self.text[edge:low].rstrip(MARKS + CLOSERS))
 
     def _before(self, at: int, low: int) -> int:
         text = self.text
-        if text[at] in _SPACED and at + 1 < len(text) and not text[at + 1].isspace():
+        if text[at] in SPACED and at + 1 < len(text) and not text[at + 1].isspace():
             # No mark inside of "1.2.3" or "www.a.org" has white space after it: step over all of it.
             parts = text[low:at].rsplit(None, 1)
             return low + len(parts[0]) + 1 if len(parts) == 2 else low
         return at
 
 
-class Paragraphs(_Sought):
+class _LineBreaks(_Sought):
+    """Boundaries at line breaks of any convention."""
+
+    def __init__(self, text: str):
+        super().__init__(text, BREAKS + PARAGRAPH_MARKS)
+
+    def start(self, low: int, high: int) -> int:
+        """Find the first place in ``[low, high)`` where a piece begins, after white space; -1 if none."""
+        text, marks = self.text, self._marks
+        if len(marks) == 1 and low > 0 and "!" <= text[low - 1] <= "~" and text.find(marks[0], low, high) < 0:
+            return -1  # most stretches hold no line break at all
+        return super().start(low, high)
+
+
+class Paragraphs(_LineBreaks):
     """Ends of paragraphs: blank lines in any convention of line ends, form feeds, paragraph separators.
 
     Parameters
@@ -258,14 +219,11 @@ class Paragraphs(_Sought):
         Any text.
     """
 
-    def __init__(self, text: str):
-        super().__init__(text, _BREAKS + _PARAGRAPH_MARKS)
-
     def _cut_at(self, at: int, low: int) -> int:
-        return _block_end(self.text, at, low, items=False)
+        return block_end(self.text, at, low, items=False)
 
 
-class Lines(_Sought):
+class Lines(_LineBreaks):
     """Ends of lines in any convention.
 
     Parameters
@@ -273,9 +231,6 @@ class Lines(_Sought):
     text : str
         Any text.
     """
-
-    def __init__(self, text: str):
-        super().__init__(text, _BREAKS + _PARAGRAPH_MARKS)
 
     def _cut_at(self, at: int, low: int) -> int:
         return end_of_word(self.text, low, at)
@@ -451,89 +406,3 @@ def spans_between(text: str, cuts: Sequence[int]) -> list[tuple[int, int]]:
             spans.append((at, end))
             at = skip_blank(text, end)
     return spans
-
-
-def _sentence_end(text: str, at: int) -> int:
-    """Judge the mark at `at`: where its sentence is over, closing quotes included, or -1."""
-    n, end = len(text), at + 1
-    if end < n and not text[end].isspace():
-        end = _TAIL.match(text, end).end()  # type: ignore[union-attr]  # it matches nothing as well
-        hard = any(c in _UNSPACED for c in text[at:end])
-        if end < n and not text[end].isspace() and not hard:
-            return -1
-        if hard:
-            return end if is_boundary(text, end, end - 1) else -1
-        at += len(text[at:end].rstrip(_CLOSERS)) - 1  # judge by the last mark of a run
-    mark = text[at]
-    if mark in _UNSPACED:
-        return end
-    following = text[end : end + _REST].lstrip()
-    if mark in "!?" and end == at + 1:
-        return end
-    if following[:1].islower() and (end > at + 1 or mark == "…" or text[at - 1 : at] == "."):
-        return -1  # '"Stop!" he said' and "well ... perhaps"
-    if mark == "." and text[at - 1 : at] not in ("", ".") and _is_abbreviation(text, at, following):
-        return -1
-    return end
-
-
-def _is_abbreviation(text: str, dot: int, following: str) -> bool:
-    """Judge the full stop at `dot` by the word before it and the text after it."""
-    word = text[max(dot - 16, 0) : dot]
-    if word[-1].isspace() or not following:
-        return False
-    word = word.rsplit(None, 1)[-1].lstrip(_OPENING)
-    if len(word) > 8 or not word:
-        return False
-    key = word.lower()
-    if key in NEVER_LAST:
-        return True
-    first = following.lstrip(_OPENING)[:1]
-    if key in BEFORE_NUMBER and first.isdigit():
-        return True
-    if len(word) == 1 and word.isalpha():
-        return _is_initial(word, following)
-    if word.isdigit():
-        return _is_ordinal(text, dot - len(word), following)
-    if key in CLOCK:
-        return not first.isupper() or _first_word(following) in CALENDAR
-    if key in SELDOM_LAST or _ACRONYM.fullmatch(word):
-        return not (first.isupper() and _first_word(following) in OPENERS)
-    return False
-
-
-def _is_initial(letter: str, following: str) -> bool:
-    """Judge a single letter with a full stop: "J. R. Mori" and "z. B.", but not "vitamin C. The"."""
-    if following[1:2] == "." and following[0].isalpha():
-        return True
-    opens = _first_word(following) in OPENERS
-    return following[:1].islower() or (letter.isupper() and following[:1].isupper() and not opens)
-
-
-def _is_ordinal(text: str, start: int, following: str) -> bool:
-    """Judge a number with a full stop: "5. Mai", "the 3. try", and "1. First" where a line begins."""
-    line = text[max(start - 8, 0) : start].rstrip(" \t")
-    if not line or line[-1] in _BREAKS:
-        return True
-    return following[:1].islower() or _first_word(following) in CALENDAR
-
-
-def _first_word(following: str) -> str:
-    found = _WORD.search(following)
-    return found.group().lower() if found else ""
-
-
-def _block_end(text: str, at: int, low: int, *, items: bool) -> int:
-    """Judge the line break at `at`: the cut before it where a blank line (or a list item) follows, or -1."""
-    mark, before, after = text[at], text[at - 1 : at], text[at + 1 : at + 2]
-    if mark == "\n":
-        if "!" <= before <= "~" and "!" <= after <= "~":  # a line break between two plain characters
-            return at if items and at > low and _LIST_ITEM.match(text, at + 1) else -1
-        if before == "\n" and "!" <= text[at - 2 : at - 1] <= "~" and at - 1 > low:
-            return at - 1
-    end, start = end_of_word(text, low, at), skip_blank(text, at)
-    gap = text[end:start]
-    breaks = len(gap.splitlines()) - (gap[-1] not in _BREAKS and gap[-1] not in _PARAGRAPH_MARKS)
-    if breaks >= 2 or any(c in _PARAGRAPH_MARKS for c in gap) or (items and _LIST_ITEM.match(text, start)):
-        return end
-    return -1
