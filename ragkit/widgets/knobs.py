@@ -190,11 +190,15 @@ class Knobs:
         given = self.given
         controls = {
             "top_k": int_slider(
-                "top_k", given["top_k"], low=1, high=50, tooltip="How many results come back. Right: more."
+                "top_k",
+                _whole(given["top_k"], size),
+                low=1,
+                high=50,
+                tooltip="How many results come back. Right: more.",
             ),
             "pool": int_slider(
                 "pool",
-                given["pool"],
+                _whole(given["pool"], size),
                 low=1,
                 high=max(min(size, 1000), 10),
                 tooltip="How many results each retriever brings to the fusion. Right: deeper and slower. "
@@ -222,7 +226,9 @@ class Knobs:
     def _keyword(self, index: Any) -> dict[str, Any]:
         given = self.given
         own = {name: given[name] if given[name] is not None else getattr(index, name) for name in ("k1", "b")}
-        return {
+        # An index over several fields has a b for each, which one slider cannot say: it stays as given.
+        one_b = not isinstance(own["b"], Mapping)
+        controls = {
             "k1": float_slider(
                 "k1",
                 float(own["k1"]),
@@ -233,12 +239,14 @@ class Knobs:
             ),
             "b": float_slider(
                 "b",
-                float(own["b"]),
+                float(own["b"]) if one_b else 0.0,
                 low=0.0,
                 high=1.0,
                 step=0.01,
                 tooltip="How much long documents are marked down. 0: not at all. 1: in full proportion.",
-            ),
+            )
+            if one_b
+            else None,
             "variant": dropdown(
                 "variant",
                 given["variant"] or index.variant,
@@ -246,6 +254,7 @@ class Knobs:
                 tooltip="Which BM25 formula scores the words.",
             ),
         }
+        return {name: control for name, control in controls.items() if control is not None}
 
     def _vector(self) -> dict[str, Any]:
         value = self.given["min_score"]
@@ -271,13 +280,7 @@ class Knobs:
                 tooltip="How the lists become one. rrf, isr, borda, condorcet read ranks; the others scores.",
             ),
             **self._weight_sliders(weights),
-            "k": int_slider(
-                "k",
-                given["k"],
-                low=0,
-                high=200,
-                tooltip="RRF's constant. Left: the first ranks decide. Right: all ranks count nearly alike.",
-            ),
+            "k": self._k(),
             "normalize": dropdown(
                 "normalize",
                 given["normalize"] or NONE,
@@ -291,6 +294,13 @@ class Knobs:
                 tooltip="What a document counts in a list that lacks it. None: the method's own rule.",
             ),
         }
+
+    def _k(self) -> Any:
+        tooltip = "RRF's constant. Left: the first ranks decide. Right: all ranks count nearly alike."
+        k = float(self.given["k"])
+        if k.is_integer():
+            return int_slider("k", int(k), low=0, high=200, tooltip=tooltip)
+        return float_slider("k", k, low=0.0, high=200.0, step=0.1, tooltip=tooltip)
 
     def _weight_sliders(self, weights: Mapping[str, float]) -> dict[str, Any]:
         if self.one_weight:
@@ -336,7 +346,7 @@ class Knobs:
             ),
             "fetch_k": int_slider(
                 "fetch_k",
-                given["fetch_k"],
+                _whole(given["fetch_k"], given["pool"] or 200),
                 low=1,
                 high=200,
                 tooltip="How many fused results MMR may pick from. Right: more choice. At least top_k.",
@@ -348,6 +358,11 @@ class Knobs:
                 tooltip="minmax: relevance runs from 0 to 1 in each query. None: scores as they are.",
             ),
         }
+
+
+def _whole(value: int | None, everything: int) -> int:
+    """A number for a slider: None is all there is."""
+    return max(everything, 1) if value is None else value
 
 
 def _or_none(choice: Any) -> Any:

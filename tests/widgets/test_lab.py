@@ -523,3 +523,20 @@ def test_the_weight_curve_is_the_mean_over_all_queries(lab, hybrid):
 def test_methods_that_are_not_linear_have_no_weight_ruler(lab):
     lab.controls["fusion"].value = "max"
     assert lab.error is None and lab._rulers["weight"].widget.layout.visibility == "hidden"
+
+
+@pytest.mark.parametrize(
+    "given", [{"pool": None}, {"k": 0.5}, {"top_k": 80}, {"fetch_k": None, "lambda_": 0.5, "top_k": 3}]
+)
+def test_any_setting_of_search_can_be_the_start(hybrid, given):
+    panel = explore(hybrid, QUERIES, plots=[], **given)
+    expected = hybrid.search({"q1": "crane wind"}, **({"lambda_": None} | given))
+    assert panel.value["doc_id"].tolist() == expected["doc_id"].tolist()
+    panel.close()
+
+
+def test_an_index_over_fields_keeps_its_b_for_each():
+    index = KeywordIndex(DOCS, fields={"title": 2.0, "text": 1.0})
+    panel = explore(HybridSearch(index), QUERIES, plots=[])
+    assert panel.error is None and len(panel.value)
+    panel.close()
