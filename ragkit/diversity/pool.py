@@ -249,13 +249,6 @@ def _holds_text(queries: Any) -> bool:
     """Say whether `queries` are texts, not vectors."""
     if isinstance(queries, (str, pd.DataFrame)):
         return isinstance(queries, str) or "text" in queries.columns
-    if isinstance(queries, np.ndarray):
-        return (
-            queries.dtype.kind in "OU"
-            and queries.ndim == 1
-            and bool(len(queries))
-            and isinstance(queries[0], str)
-        )
     items = list(queries.values()) if isinstance(queries, Mapping) else list(queries)
     return bool(items) and isinstance(items[0], (str, Mapping))
 
@@ -279,17 +272,18 @@ def picked_frame(pool: Pool, rows: np.ndarray, scores: np.ndarray, ledger: dict[
     DataFrame
         A run with ``rank`` anew, the ledger, ``previous_rank`` and ``previous_score``.
     """
-    out = pool.frame.iloc[rows].reset_index(drop=True)
-    before = {"previous_rank": out["rank"], "previous_score": out["score"]}
+    taken: dict[Any, Any] = {name: column.array.take(rows) for name, column in pool.frame.items()}
+    before = {"previous_rank": taken["rank"], "previous_score": taken["score"]}
     place = np.searchsorted(pool.starts, rows, side="right") - 1
     firsts = np.searchsorted(place, place, side="left")
-    out = out.drop(columns=[*ledger, *before], errors="ignore")
-    ranks = np.arange(1, len(rows) + 1, dtype=np.int64) - firsts
-    out = out.assign(rank=ranks, score=scores)
-    at = list(out.columns).index("score") + 1
-    for shift, (name, values) in enumerate((ledger | before).items()):
-        out.insert(at + shift, name, values)
-    return out
+    taken["rank"] = np.arange(1, len(rows) + 1, dtype=np.int64) - firsts
+    columns: dict[Any, Any] = {}
+    for name, values in taken.items():
+        if name not in ledger and name not in before:
+            columns[name] = values
+        if name == "score":
+            columns |= {"score": scores} | ledger | before
+    return pd.DataFrame(columns)
 
 
 def unit_names(pool: Pool, rows: np.ndarray) -> Any:
