@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from ragkit.frames import check_top_k, ranks_within, tie_order
-from ragkit.hybrid.weights import Judgements, Parts, best_weight, judge, make_parts, path_of
+from ragkit.hybrid.means import best_weight
+from ragkit.hybrid.weights import Judgements, Parts, judge, make_parts, path_of
 from ragkit.metrics.judged import Judged
 from ragkit.metrics.names import Metric, parse_metrics
 

@@ -5,51 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ragkit.bm25 import KeywordIndex
 from ragkit.diversity import mmr
-from ragkit.frames import as_docs, as_ids, as_queries, as_run, check_number, check_top_k, empty_run, some
+from ragkit.frames import as_docs, as_run, check_number, check_top_k
 from ragkit.fusion.align import Pool, align, check_names
 from ragkit.fusion.fuse import fuse_pool
 from ragkit.fusion.options import Plan, make_plan
 from ragkit.hybrid.cache import StageCache, fingerprint
+from ragkit.hybrid.sources import (
+    Ask,
+    Found,
+    Knobs,
+    check_source,
+    lowest_score,
+    make_scorer,
+    read_ask,
+    search_vectors,
+    search_words,
+    usual_scale,
+    written_queries,
+)
 from ragkit.hybrid.updates import add_to_all, remove_from_all
-from ragkit.similarity import as_matrix, gather_vectors
 from ragkit.vectors import VectorStore
 
 #: The seed's weights: what means the same counts more than what is spelt the same.
 WEIGHTS: Mapping[str, float] = MappingProxyType({"keyword": 0.3, "vector": 0.7})
-
-
-class Ask(NamedTuple):
-    """What is asked: the queries, and their vectors where they were given."""
-
-    frame: pd.DataFrame
-    vectors: np.ndarray | None
-    key: Any
-
-
-class Knobs(NamedTuple):
-    """What the sources are searched with."""
-
-    pool: int | None
-    k1: float | None
-    b: float | None
-    variant: str | None
-    min_score: float | None
-    where: Any
-    where_key: Any
-
-
-class Found(NamedTuple):
-    """A source's run, and the queries that it could not be asked."""
-
-    run: pd.DataFrame
-    absent: np.ndarray
 
 
 class HybridSearch:
@@ -98,7 +82,7 @@ class HybridSearch:
             )
         check_names(sources)
         for name, source in sources.items():
-            _check_source(name, source)
+            check_source(name, source)
         self._sources = sources
         self._runs, self._pools, self._fused = StageCache(16), StageCache(8), StageCache(8)
 
@@ -326,7 +310,7 @@ class HybridSearch:
             lambda_ = check_number("lambda_", lambda_, low=0, high=1, meaning="1 = relevance only")
         threshold = None if threshold is None else check_number("threshold", threshold)
         knobs = Knobs(pool, k1, b, variant, min_score, where, fingerprint(where))
-        ask = _ask(queries, vectors)
+        ask = read_ask(queries, vectors)
         fused = self._fuse(ask, knobs, plan, threshold)
         if lambda_ is None:
             return fused[fused["rank"] <= top_k].reset_index(drop=True) if top_k is not None else fused.copy()
@@ -337,10 +321,10 @@ class HybridSearch:
         if weights is WEIGHTS:  # the default speaks of the two sides; other sources count 1
             weights = {name: WEIGHTS.get(name, 1.0) for name in self._sources}
         if normalize is None and fusion in ("linear", "max"):
-            normalize = {name: _usual_scale(source) for name, source in self._sources.items()}
+            normalize = {name: usual_scale(source) for name, source in self._sources.items()}
         elif isinstance(normalize, Mapping) and fusion in ("linear", "max"):
-            normalize = {n: _usual_scale(s) for n, s in self._sources.items()} | dict(normalize)
-        minimum = {name: _lowest(source) for name, source in self._sources.items()}
+            normalize = {n: usual_scale(s) for n, s in self._sources.items()} | dict(normalize)
+        minimum = {name: lowest_score(source) for name, source in self._sources.items()}
         return make_plan(
             list(self._sources),
             method=fusion,
@@ -379,10 +363,10 @@ class HybridSearch:
         """Search one source with the queries that it can use."""
         source = self._sources[name]
         if isinstance(source, KeywordIndex):
-            return _search_words(source, ask, knobs)
+            return search_words(source, ask, knobs)
         if isinstance(source, VectorStore):
-            return _search_vectors(source, ask, knobs)
-        written = _written(ask.frame)
+            return search_vectors(source, ask, knobs)
+        written = written_queries(ask.frame)
         run = as_run(source(ask.frame[written].reset_index(drop=True)))
         if knobs.pool is not None:
             run = run[run["rank"] <= knobs.pool]
@@ -411,119 +395,11 @@ class HybridSearch:
     def _with_scorers(self, plan: Plan, ask: Ask, knobs: Knobs) -> Plan:
         """Put a store in place of every ``missing="score"``."""
         scorers = {
-            name: _scorer(self._sources[name], plan.minimum[name], ask, knobs)
+            name: make_scorer(self._sources[name], plan.minimum[name], ask, knobs)
             for name, policy in plan.missing.items()
             if policy == "score"
         }
         return replace(plan, missing={**plan.missing, **scorers}) if scorers else plan
-
-
-def _check_source(name: str, source: Any) -> None:
-    if not isinstance(source, (KeywordIndex, VectorStore)) and not callable(source):
-        raise TypeError(
-            f"source {name!r} must be a KeywordIndex, a VectorStore or a callable queries -> run; "
-            f"got {type(source).__name__}."
-        )
-    wrong = {"keyword": VectorStore, "vector": KeywordIndex}.get(name)
-    if wrong is not None and isinstance(source, wrong):
-        raise TypeError(f"source {name!r} is a {wrong.__name__}; are the two stores exchanged?")
-
-
-def _usual_scale(source: Any) -> str:
-    """Name the seed's normaliser: keyword scores by the best, similarities as they are."""
-    if isinstance(source, KeywordIndex):
-        return "max"
-    return "none" if isinstance(source, VectorStore) else "minmax"
-
-
-def _lowest(source: Any) -> float:
-    """Give the lowest score that a source can give."""
-    return -1.0 if isinstance(source, VectorStore) and source.metric == "cosine" else 0.0
-
-
-def _ask(queries: Any, vectors: Any) -> Ask:
-    """Read queries and query vectors; either will do."""
-    if queries is None and vectors is None:
-        raise ValueError("search needs queries, vectors, or both; got neither.")
-    if queries is None:
-        ids = as_ids(list(vectors), "query_id") if isinstance(vectors, Mapping) else None
-        matrix = _matrix(list(vectors.values()) if isinstance(vectors, Mapping) else vectors)
-        names = [str(n) for n in range(len(matrix))] if ids is None else ids.tolist()
-        frame = pd.DataFrame({"query_id": names, "text": [""] * len(names)}, dtype="str")
-        return Ask(frame, matrix, (tuple(names), fingerprint(matrix)))
-    frame = as_queries(queries)
-    key = (tuple(frame["query_id"]), tuple(frame["text"]))
-    if vectors is None:
-        return Ask(frame, None, (*key, None))
-    if isinstance(vectors, Mapping):
-        named = dict(zip(as_ids(list(vectors), "query_id"), vectors.values()))
-        lacking = [name for name in frame["query_id"] if name not in named]
-        if lacking:
-            raise ValueError(
-                f"vectors lacks {len(lacking)} of the queries: {some(lacking)}; give theirs too."
-            )
-        matrix = _matrix(gather_vectors(named, frame["query_id"]))
-    else:
-        matrix = _matrix(vectors)
-    if len(matrix) != len(frame):
-        raise ValueError(f"vectors must have one row per query; got {len(matrix)} for {len(frame)} queries.")
-    return Ask(frame, matrix, (*key, fingerprint(matrix)))
-
-
-def _matrix(vectors: Any) -> np.ndarray:
-    return as_matrix(vectors, "query vectors") if np.size(vectors) else np.empty((0, 0))
-
-
-def _search_words(index: KeywordIndex, ask: Ask, knobs: Knobs) -> Found:
-    usable = np.array([bool(index.tokenizer(text)) for text in ask.frame["text"]], dtype=bool)
-    asked = ask.frame[usable].reset_index(drop=True)
-    run = index.search(
-        asked, top_k=knobs.pool, k1=knobs.k1, b=knobs.b, variant=knobs.variant, where=knobs.where
-    )
-    return Found(run, ~usable)
-
-
-def _search_vectors(store: VectorStore, ask: Ask, knobs: Knobs) -> Found:
-    usable: np.ndarray
-    if ask.vectors is not None:
-        usable = np.asarray(ask.vectors.any(axis=1))
-        asked, vectors = ask.frame[usable].reset_index(drop=True), ask.vectors[usable]
-    else:
-        usable = _written(ask.frame) if store.can_embed else np.zeros(len(ask.frame), dtype=bool)
-        asked, vectors = ask.frame[usable].reset_index(drop=True), None
-    if not len(asked):
-        return Found(empty_run(), ~usable)
-    run = store.search(asked, vectors=vectors, top_k=knobs.pool, min_score=knobs.min_score, where=knobs.where)
-    if knobs.min_score is None:  # no row at all: the text means nothing to the embedder
-        usable = usable & ask.frame["query_id"].isin(run["query_id"]).to_numpy(dtype=bool)
-    return Found(run, ~usable)
-
-
-def _written(frame: pd.DataFrame) -> np.ndarray:
-    """Say which queries have a text."""
-    return frame["text"].str.strip().ne("").to_numpy(dtype=bool)
-
-
-def _scorer(source: Any, minimum: float, ask: Ask, knobs: Knobs) -> Any:
-    """Make ``pairs -> exact scores`` of a store; what the store does not hold gets the lowest score."""
-    if not isinstance(source, (KeywordIndex, VectorStore)):
-        return "score"
-
-    def score(pairs: pd.DataFrame) -> np.ndarray:
-        unit = "chunk_id" if "chunk_id" in pairs.columns else "doc_id"
-        held = np.array([name in source for name in pairs[unit]], dtype=bool)
-        out = np.full(len(pairs), minimum)
-        inside = pairs[held].reset_index(drop=True)
-        if not len(inside):
-            return out
-        if isinstance(source, KeywordIndex):
-            options = {"k1": knobs.k1, "b": knobs.b, "variant": knobs.variant}
-            out[held] = source.score_pairs(inside, ask.frame, **options)  # type: ignore[arg-type]
-        else:
-            out[held] = source.score_pairs(inside, ask.frame, vectors=ask.vectors)
-        return out
-
-    return score
 
 
 def _above(fused: pd.DataFrame, threshold: float) -> pd.DataFrame:
