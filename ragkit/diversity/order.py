@@ -7,6 +7,7 @@ import numpy as np
 from ragkit.similarity import normalize_rows
 
 _BLOCK = 256  # rows of a product at a time
+_FEW = 256  # up to this many candidates nothing is gained by looking at some of them only
 _ACTIVE = 256  # rows that are kept up to date, or a sixteenth of a large pool
 _ROWS = 4096  # rows in float64 at a time
 
@@ -111,7 +112,8 @@ def _order(
         none = np.empty(0)
         return none.astype(np.int64), none, none.copy(), none.astype(np.int64)
     slack = tolerance * max(1.0, float(np.abs(rel).max()))
-    picks, P = _pick(rel, V, inverse, lambda_, k, slack)
+    pick = _pick_from_few if n <= _FEW else _pick_from_many
+    picks, P = pick(rel, V, inverse, lambda_, k, slack)
     similarity, place = nearest_before(P)
     return (
         picks,
@@ -215,10 +217,28 @@ class _Bounds:
         self.score = self.bound[self.rows]
 
 
-def _pick(
+def _pick_from_few(
     rel: np.ndarray, V: np.ndarray, inverse: np.ndarray, lambda_: float, k: int, slack: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Pick k rows; give them and their vectors of length 1.
+    """Pick k rows, the formula as it stands; give them and their vectors of length 1."""
+    X = V * inverse[:, None]
+    picks = np.empty(k, dtype=np.int64)
+    gain, score = lambda_ * rel, np.full(len(rel), np.inf)
+    picks[0] = i = int(np.argmax(rel >= rel.max() - slack))  # the most relevant, at lambda 0 too
+    for j in range(1, k):
+        step = X @ (X[i] * (lambda_ - 1))
+        step += gain
+        np.minimum(score, step, out=score)
+        score[i] = -np.inf  # never again; an infinite similarity would be 0 * inf at lambda 1
+        i = int((score >= score[score.argmax()] - slack).argmax())  # the first among equals
+        picks[j] = i
+    return picks, X[picks]
+
+
+def _pick_from_many(
+    rel: np.ndarray, V: np.ndarray, inverse: np.ndarray, lambda_: float, k: int, slack: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pick as `_pick_from_few` does.
 
     Scores are screened in float32, which halves the memory to read; rows that lie within the rounding
     error of the best are compared in float64.

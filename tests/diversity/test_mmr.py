@@ -288,6 +288,7 @@ def test_updating_only_rows_that_may_win_picks_the_same(shape, lambda_, single):
     vectors = vectors.astype(np.float32) if single else vectors
     plain = mmr_order(relevance, vectors, lambda_)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ragkit.diversity.order._FEW", 0)
         patch.setattr("ragkit.diversity.order._ACTIVE", 2)
         patch.setattr("ragkit.diversity.order._ROWS", 7)
         patch.setattr("ragkit.diversity.order._BLOCK", 5)
