@@ -20,6 +20,7 @@ from langchain_core.documents import Document
 from langchain_core.load import dumpd, dumps, load
 from langchain_core.load.serializable import Serializable
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import ConfigurableField
 from pydantic import ValidationError
 
 import ragkit as rk
@@ -102,6 +103,13 @@ def test_bound_methods_partials_and_retrievers_of_a_store_know_their_documents(h
         RagkitRetriever(source=functools.partial(hybrid.search, lambda_=0.5), k=2).invoke("brown fox") == want
     )
     assert RagkitRetriever(source=hybrid.search, params={"lambda_": 0.5}, k=2).invoke("brown fox") == want
+
+
+def test_a_search_that_is_filled_later_is_found_behind_its_method():
+    empty = rk.HybridSearch(rk.KeywordIndex(), rk.VectorStore())
+    retriever = RagkitRetriever(source=empty.search, k=1)
+    empty.add({"a": "red fox", "b": "blue whale"})
+    assert [doc.page_content for doc in retriever.invoke("fox")] == ["red fox"]
 
 
 def test_a_run_with_texts_needs_no_documents():
@@ -291,6 +299,45 @@ def test_documents_of_a_run_share_nothing_with_the_frame():
     [found] = to_langchain(rk.KeywordIndex(docs).search("fox"), docs)
     found.metadata["tags"].append("b")
     assert docs["tags"].iloc[0] == ["a"]
+
+
+def test_documents_given_as_they_are_come_back_exactly_beside_gaps_none_and_names_of_columns():
+    documents = [
+        Document("red fox", metadata={"page": 1, "author": None, "metadata": {"x": 1}}, id="a"),
+        Document("red wine", metadata={"query_id": "mine", "doc_id": 7, "text": "t"}, id="b"),
+    ]
+    run = rk.KeywordIndex(documents).search("red")
+    back = {doc.id: doc.metadata for doc in to_langchain(run, documents)}
+    assert {**documents[0].metadata, "query_id": "0"}.items() <= back["a"].items()
+    assert {**documents[1].metadata, "retrieval_query_id": "0"}.items() <= back["b"].items()
+    found = RagkitRetriever(source=rk.KeywordIndex(documents), docs=documents).invoke("wine")
+    assert {k: v for k, v in found[0].metadata.items() if k not in ("rank", "score")} == documents[1].metadata
+
+
+def test_a_column_that_is_called_metadata_is_one_like_any_other():
+    docs = pd.DataFrame({"doc_id": ["a"], "text": ["fox"], "title": ["Fox"], "metadata": [{"x": 1}]})
+    [found] = RagkitRetriever(source=rk.KeywordIndex(docs)).invoke("fox")
+    assert (found.metadata["title"], found.metadata["metadata"]) == ("Fox", {"x": 1})
+
+
+def test_a_unit_without_a_text_is_named():
+    store = rk.VectorStore(
+        pd.DataFrame({"doc_id": ["a"]}), vectors=[[1.0]], query_embed=lambda texts: [[1.0]]
+    )
+    with pytest.raises(ValueError, match="docs holds no text of 'a'"):
+        RagkitRetriever(source=store).invoke("fox")
+    [found] = RagkitRetriever(source=store, docs={"a": "fox"}).invoke("fox")
+    assert found.page_content == "fox"
+
+
+def test_a_field_can_be_left_to_the_configuration(hybrid):
+    retriever = RagkitRetriever(source=hybrid, params={"top_k": 3}).configurable_fields(
+        k=ConfigurableField(id="number"), params=ConfigurableField(id="knobs")
+    )
+    assert len(retriever.invoke("brown fox")) == 3
+    assert len(retriever.with_config(configurable={"number": 1}).invoke("brown fox")) == 1
+    config = {"configurable": {"knobs": {"fusion": "linear"}}}
+    assert "retrieval_source" in retriever.invoke("brown fox", config)[0].metadata
 
 
 class Node:

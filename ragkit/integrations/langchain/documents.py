@@ -22,7 +22,7 @@ from ragkit.vectors import VectorStore
 LOCK = threading.RLock()
 
 #: The column in which a store keeps a document's metadata as it was given.
-METADATA = "metadata"
+METADATA = "langchain_metadata"
 _NOT_FLAT = ("doc_id", "chunk_id", "text", METADATA)
 
 
@@ -61,22 +61,63 @@ def to_langchain(run: Any, docs: Any = None) -> list[Document]:
     >>> doc.id, doc.page_content, doc.metadata["rank"]
     ('b', 'red wine', 1)
     """
+    return documents_of_run(run, None if docs is None else readable(docs))
+
+
+def documents_of_run(run: Any, where: Any, *, leave_out: Iterable[str] = ("text",)) -> list[Document]:
+    """Make documents of a run.
+
+    Parameters
+    ----------
+    run : DataFrame
+        Any run.
+    where : list of stores, DataFrame or None
+        What :func:`readable` gave.
+    leave_out : iterable of str, default=("text",)
+        Columns of the run that do not go into the metadata.
+
+    Returns
+    -------
+    list of Document
+        One per row.
+    """
     frame = as_run(run)
     unit = unit_column(frame)
-    rows = look_up(docs, frame[unit].tolist()) if docs is not None else _rows_of_run(frame)
-    return [
-        document_of(row, unit, ledger)
-        for row, ledger in zip(rows, records(frame.drop(columns="text", errors="ignore")))
-    ]
+    rows = _rows_of_run(frame) if where is None else look_up(where, frame[unit].tolist())
+    ledgers = records(frame.drop(columns=list(leave_out), errors="ignore"))
+    return [document_of(row, unit, ledger) for row, ledger in zip(rows, ledgers)]
 
 
-def look_up(docs: Any, units: list[str]) -> list[dict[str, Any]]:
-    """Find the rows of units in a store, in several, or in documents; what is not there raises.
+def readable(docs: Any) -> Any:
+    """Make documents of any kind something that :func:`look_up` can read.
 
     Parameters
     ----------
     docs : documents, store or list of stores
-        Where to look; a later store fills what an earlier one lacks.
+        Where texts and metadata are.
+
+    Returns
+    -------
+    list of stores, or DataFrame
+        The stores, or the documents with their metadata as it was.
+    """
+    stores = stores_of(docs)
+    if stores:
+        return stores
+    frame = as_docs(docs)
+    if isinstance(docs, (list, tuple)) and docs and all(isinstance(doc, Document) for doc in docs):
+        frame = frame[list(dict.fromkeys([unit_column(frame, "docs"), "doc_id", "text"]))]
+        return frame.assign(**{METADATA: objects([copied(doc.metadata) for doc in docs])})
+    return frame
+
+
+def look_up(where: Any, units: list[str]) -> list[dict[str, Any]]:
+    """Find the rows of units; one that is not there, or has no text, raises.
+
+    Parameters
+    ----------
+    where : list of stores, or DataFrame
+        What :func:`readable` gave; a later store fills what an earlier one lacks.
     units : list of str
         Unit ids.
 
@@ -85,20 +126,21 @@ def look_up(docs: Any, units: list[str]) -> list[dict[str, Any]]:
     list of dict
         One row of columns per unit.
     """
-    stores = stores_of(docs)
-    if stores:
-        found = [_merged(store.get(unit) for store in stores) for unit in units]
+    if isinstance(where, pd.DataFrame):
+        place = {name: n for n, name in enumerate(where[unit_column(where, "docs")])}
+        there = list(dict.fromkeys(unit for unit in units if unit in place))
+        rows = dict(zip(there, records(where.iloc[[place[unit] for unit in there]])))
+        found = [rows.get(unit, {}) for unit in units]
     else:
-        frame = as_docs(docs)
-        place = {name: n for n, name in enumerate(frame[unit_column(frame, "docs")])}
-        rows = records(frame.iloc[[place[unit] for unit in units if unit in place]])
-        by_unit = dict(zip([unit for unit in units if unit in place], rows))
-        found = [dict(by_unit.get(unit, {})) for unit in units]
+        found = [_merged(store.get(unit) for store in where) for unit in units]
     missing = [unit for unit, row in zip(units, found) if not row]
     if missing:
         raise ValueError(
             f"docs lacks {len(missing)} units of the run: {some(missing)}; give the documents it came from."
         )
+    mute = [unit for unit, row in zip(units, found) if not isinstance(row.get("text"), str)]
+    if mute:
+        raise ValueError(f"docs holds no text of {some(mute)}; give docs= with the texts.")
     return found
 
 
@@ -123,8 +165,11 @@ def stores_of(source: Any) -> list[Any]:
         return [store for part in source for store in stores_of(part)]
     if isinstance(source, functools.partial):
         return stores_of(source.func)
-    inner = getattr(source, "__self__", None) or getattr(source, "store", None)
-    return [] if inner is None or isinstance(source, pd.DataFrame) else stores_of(inner)
+    for name in ("__self__", "store"):  # a bound method; a store's retriever, or a RagkitVectorStore
+        inner = getattr(source, name, None)
+        if isinstance(inner, (KeywordIndex, VectorStore, HybridSearch)):
+            return stores_of(inner)
+    return []
 
 
 def document_of(row: Mapping[str, Any], unit: str, ledger: Mapping[str, Any] | None = None) -> Document:

@@ -17,9 +17,9 @@ from langchain_core.runnables.config import run_in_executor, set_config_context
 from pydantic import ConfigDict, Field, model_validator
 
 from ragkit.bm25 import KeywordIndex
-from ragkit.frames import as_docs, as_queries, as_run, check_choice, check_top_k
+from ragkit.frames import as_queries, as_run, check_choice, check_top_k
 from ragkit.hybrid import HybridSearch
-from ragkit.integrations.langchain.documents import LOCK, stores_of, to_langchain
+from ragkit.integrations.langchain.documents import LOCK, documents_of_run, readable, stores_of
 from ragkit.integrations.langchain.store import RagkitVectorStore
 from ragkit.vectors import VectorStore
 
@@ -111,8 +111,8 @@ class RagkitRetriever(BaseRetriever):
             )
         check_top_k(self.k, "k")
         self._check_knobs(self.params)
-        if self.docs is not None and not stores_of(self.docs):
-            self.docs = as_docs(self.docs)
+        if self.docs is not None:
+            self.docs = readable(self.docs)
         return self
 
     # ---------------------------------------------------------------- LangChain's side
@@ -207,11 +207,10 @@ class RagkitRetriever(BaseRetriever):
         return run if k is None else run[run["rank"] <= k].reset_index(drop=True)
 
     def _documents(self, run: pd.DataFrame, stores: list[Any]) -> list[Document]:
-        where: Any = self.docs if self.docs is not None else stores or None
-        documents = to_langchain(run, where) if len(run) else []
-        for document in documents:
-            document.metadata.pop("query_id", None)  # there is one query, and it was given
-        return documents
+        if not len(run):
+            return []
+        where = stores or None if self.docs is None else self.docs
+        return documents_of_run(run, where, leave_out=("text", "query_id"))  # there is one query
 
     def _check_knobs(self, knobs: Mapping[str, Any]) -> None:
         takes = _keywords(self.source.search if isinstance(self.source, _SEARCHES) else self.source)
