@@ -8,16 +8,16 @@ import numpy as np
 import pandas as pd
 
 from ragkit.similarity import normalize_rows
-from ragkit.vectors.matrix import row_lengths, similarities
+from ragkit.vectors.matrix import Matrix, row_lengths
 
 
 def explain_similarity(
-    query: np.ndarray, row: np.ndarray, metric: str, words: pd.DataFrame | None, top: int
+    query: np.ndarray, matrix: Matrix, slot: int, metric: str, words: pd.DataFrame | None, top: int
 ) -> pd.DataFrame:
     """Give the measures of a pair of vectors and the dimensions (or words) that make up its score."""
-    q, x = query.astype(np.float64), row.astype(np.float64)
+    q, x = query.astype(np.float64), matrix.rows[slot].astype(np.float64)
     q_norm, x_norm = row_lengths(q[None])[0], row_lengths(x[None])[0]
-    score = float(similarities(query, row[None], metric)[0])
+    score = float(matrix.exact(query, np.array([slot]), metric)[0])
     measures = {"dot": float(q @ x), "query_norm": q_norm, "unit_norm": x_norm}
     if metric == "euclidean":
         measures["distance"] = float(row_lengths((q - x)[None])[0])

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ragkit.frames.topk import top_candidates
 from ragkit.similarity import normalize_rows
 
 #: Similarities by the name that ``metric=`` takes.
 METRICS = ("cosine", "dot", "euclidean")
 
-_BLOCK = 16_000_000  # scores computed at a time
+_SCORES = 8_000_000  # scores computed at a time: they should stay near the processor
+_QUERIES = 1024  # queries of one matrix product
+_COLUMNS = 1 << 29  # bytes up to which the vectors are kept transposed as well, which products read faster
 
 
 class Matrix:
@@ -27,8 +28,8 @@ class Matrix:
     def __init__(self) -> None:
         self.rows = np.empty((0, 0))
         self._waiting: list[np.ndarray] = []
-        self.dtype: np.dtype | None = None
         self.dim: int | None = None
+        self._columns: np.ndarray | None = None  # the rows transposed, made when first searched
 
     def append(self, rows: np.ndarray) -> None:
         """Give the next slots to rows; a copy is kept."""
@@ -47,18 +48,20 @@ class Matrix:
             self._set(self.rows[kept])
 
     def _set(self, rows: np.ndarray) -> None:
-        self.rows = rows
+        self.rows, self._columns = rows, None
         lengths = row_lengths(rows)
-        self._inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-        # Products of plain rows can neither overflow nor vanish in their own dtype.
-        low, high = (1e-15, 1e15) if rows.dtype == np.float32 else (1e-150, 1e150)
-        positive = lengths[lengths > 0]
-        self._plain = bool(((positive > low) & (positive < high)).all())
+        inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        with np.errstate(over="ignore", under="ignore"):  # only rows that are not plain can overflow
+            self._inverse, self._half = inverse.astype(rows.dtype), (0.5 * lengths**2).astype(rows.dtype)
+        self._lengths = lengths
+        self._longest = float(lengths.max(initial=0.0))
+        self._plain = _all_plain(lengths, rows.dtype)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return self.rows.nbytes + (self._inverse.nbytes if len(self.rows) else 0)
+        transposed = 0 if self._columns is None else self._columns.nbytes
+        return self.rows.nbytes + transposed + (self._inverse.nbytes if len(self.rows) else 0)
 
     def nearest(
         self,
@@ -72,50 +75,177 @@ class Matrix:
 
         A matrix product in the vectors' own dtype picks the candidates with room for its rounding; their
         similarities are then computed row by row in float64, so no blocking of the product can decide an
-        order.
+        order. No more than one block of scores is held at a time.
         """
         n = len(self.rows)
-        step = max(1, _BLOCK // max(n, 1))
-        for start in range(0, len(queries), step):
-            block = queries[start : start + step]
-            for query, rough in zip(block, self._rough(block, metric)):
-                if allowed is not None:
-                    rough = np.where(allowed, rough, -np.inf)
-                slots = self._candidates(rough, metric, top_k)
-                scores = similarities(query, self.rows[slots], metric)
+        count = n if allowed is None else int(np.count_nonzero(allowed))
+        for start in range(0, len(queries), _QUERIES):
+            block = queries[start : start + _QUERIES]
+            if top_k is None or 4 * top_k >= count:
+                every = np.arange(n) if allowed is None else np.flatnonzero(allowed)
+                found: Iterator[tuple[np.ndarray, np.ndarray]] = (
+                    (every, self.exact(query, every, metric)) for query in block
+                )
+            else:
+                found = self._pairs(block, metric, top_k, allowed)
+            for slots, scores in found:
                 if min_score is not None:
                     good = scores >= min_score - 1e-9 * max(1.0, abs(min_score))
                     slots, scores = slots[good], scores[good]
                 yield slots, scores
 
-    def _rough(self, queries: np.ndarray, metric: str) -> np.ndarray:
-        """Score every slot roughly: any number that rises with the similarity of one query."""
-        unit = normalize_rows(queries.astype(np.float64))
-        rows, inverse = self.rows, self._inverse
-        if not self._plain and metric == "cosine":
-            rows, inverse = normalize_rows(rows.astype(np.float64)), np.ones(len(rows))
-        elif not self._plain:
+    def _pairs(
+        self, queries: np.ndarray, metric: str, top_k: int, allowed: np.ndarray | None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Search one block of queries: candidates by product, then their exact similarities."""
+        rows, slots = self._candidates(queries, metric, top_k, allowed)
+        ends = np.cumsum(np.bincount(rows, minlength=len(queries)))  # _tighten has put rows in order
+        scores = self.exact_pairs(queries, rows, slots, metric)
+        yield from zip(np.split(slots, ends[:-1]), np.split(scores, ends[:-1]))
+
+    def _candidates(
+        self, queries: np.ndarray, metric: str, top_k: int, allowed: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Pick pairs of query row and slot: all that may be among a query's best `top_k`.
+
+        Each query keeps a threshold, a lower bound of its `top_k`-th best so far; only what reaches it is
+        looked at, which after the first block of documents is little.
+        """
+        n, m = len(self.rows), len(queries)
+        width = max(_SCORES // m, 8192, 16 * top_k)
+        product = self._product(queries, metric)
+        lowest = np.finfo(product.dtype).min  # -inf marks what may not be found
+        floor = np.full(m, lowest, dtype=product.dtype)
+        kept: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        size = 0
+        for start in range(0, n, width):
+            scores = product.block(start, min(n, start + width))
+            if allowed is not None:
+                scores[:, ~allowed[start : start + width]] = -np.inf
+            if start == 0:
+                floor = np.maximum(_row_bounds(scores, top_k) - product.room, lowest)
+            flat = np.flatnonzero(scores >= floor[:, None])
+            rows = flat // scores.shape[1]
+            kept.append((rows, flat - rows * scores.shape[1] + start, scores.ravel()[flat]))
+            size += len(flat)
+            if size > 4 * m * top_k:
+                floor, kept = _tighten(kept, floor, top_k, product.room)
+                size = len(kept[0][0])
+        _, kept = _tighten(kept, floor, top_k, product.room)
+        return kept[0][0], kept[0][1]
+
+    def _product(self, queries: np.ndarray, metric: str) -> Product:
+        """Make ready to multiply a block of queries with blocks of vectors."""
+        rows, inverse, half = self.rows, self._inverse, self._half
+        if not self._plain:
             rows = rows.astype(np.float64)
-        scores = unit.astype(rows.dtype) @ rows.T
-        if metric == "cosine":
-            scores *= inverse.astype(rows.dtype)
-        elif metric == "euclidean":  # |q - x|^2 = |q|^2 - 2 (q x - |x|^2 / 2)
-            lengths = row_lengths(queries)[:, None]
-            half = 0.5 * np.divide(1.0, inverse, out=np.zeros_like(inverse), where=inverse > 0) ** 2
-            scores = scores * lengths.astype(rows.dtype) - half.astype(rows.dtype)
+            if metric == "cosine":
+                rows, inverse = normalize_rows(rows), np.ones(len(rows))
+            elif metric == "euclidean":
+                half = 0.5 * row_lengths(rows) ** 2
+        columns = rows.T
+        if self._plain and rows.nbytes <= _COLUMNS:
+            if self._columns is None:
+                self._columns = np.ascontiguousarray(rows.T)
+            columns = self._columns
+        return Product(queries, columns, metric, inverse, half, self._longest)
+
+    def exact(self, query: np.ndarray, slots: np.ndarray, metric: str) -> np.ndarray:
+        """Compute the similarity of one vector with some slots, in float64, row by row."""
+        return self.exact_pairs(query[None], np.zeros(len(slots), dtype=np.int64), slots, metric)
+
+    def exact_pairs(
+        self, queries: np.ndarray, rows: np.ndarray, slots: np.ndarray, metric: str
+    ) -> np.ndarray:
+        """Compute the similarity of pairs of query row and slot; each pair by itself, whatever the others."""
+        q, lengths = queries.astype(np.float64), row_lengths(queries)
+        plain = self._plain and _all_plain(lengths, queries.dtype)
+        out = np.empty(len(slots))
+        for start in range(0, len(slots), 2048):
+            part = slice(start, start + 2048)
+            a, x = q[rows[part]], self.rows[slots[part]].astype(np.float64)
+            if metric == "euclidean":
+                out[part] = 1 / (1 + row_lengths(x - a))
+            elif metric == "dot":
+                out[part] = np.einsum("ij,ij->i", x, a)
+            elif plain:
+                norms = lengths[rows[part]] * self._lengths[slots[part]]
+                dots = np.einsum("ij,ij->i", x, a)
+                out[part] = np.divide(dots, norms, out=np.zeros(len(dots)), where=norms > 0)
+            else:
+                out[part] = np.einsum("ij,ij->i", normalize_rows(x), normalize_rows(a))
+        return np.clip(out, -1, 1) if metric == "cosine" else out
+
+
+class Product:
+    """Rough scores of a block of queries: numbers that rise with the similarity, in the vectors' dtype.
+
+    Attributes
+    ----------
+    room : ndarray, shape (m,)
+        How far rounding can move a score: a sum of d products is off by at most ``d eps |q| |x|``.
+    """
+
+    def __init__(
+        self,
+        queries: np.ndarray,
+        columns: np.ndarray,
+        metric: str,
+        inverse: np.ndarray,
+        half: np.ndarray,
+        longest: float,
+    ):
+        self.columns, self.metric, self.dtype = columns, metric, columns.dtype
+        self.units = normalize_rows(queries.astype(np.float64)).astype(self.dtype)
+        self.inverse, self.half = inverse, half
+        self.query_lengths = row_lengths(queries)
+        scale = np.ones(len(queries)) if metric == "cosine" else np.full(len(queries), longest)
+        if metric == "euclidean":
+            scale = longest * (self.query_lengths + longest)
+        self.room = (2 * len(columns) * np.finfo(self.dtype).eps * scale).astype(self.dtype)
+
+    def block(self, start: int, end: int) -> np.ndarray:
+        """Score the vectors from `start` to `end`."""
+        scores = self.units @ self.columns[:, start:end]
+        if self.metric == "cosine":
+            scores *= self.inverse[start:end]
+        elif self.metric == "euclidean":  # |q - x|^2 = |q|^2 - 2 (q x - |x|^2 / 2)
+            scores *= self.query_lengths[:, None].astype(self.dtype)
+            scores -= self.half[start:end]
         return scores
 
-    def _candidates(self, rough: np.ndarray, metric: str, top_k: int | None) -> np.ndarray:
-        if top_k is None or top_k >= len(rough):
-            return np.flatnonzero(rough > -np.inf)
-        # The rounding of a product of d numbers is at most d eps |q| |x|.
-        room = 4 * self.rows.shape[1] * np.finfo(rough.dtype).eps
-        top = top_candidates(rough, top_k)
-        if not len(top):
-            return top
-        cut = np.partition(rough[top], max(0, len(top) - top_k))[max(0, len(top) - top_k)]
-        largest = float(np.abs(rough[rough > -np.inf]).max(initial=0.0)) if metric != "cosine" else 1.0
-        return np.flatnonzero(rough >= cut - room * largest)
+
+def _all_plain(lengths: np.ndarray, dtype: np.dtype) -> bool:
+    """Say whether products of rows of these lengths can neither overflow nor vanish in their own dtype."""
+    low, high = (1e-15, 1e15) if dtype == np.float32 else (1e-120, 1e120)
+    positive = lengths[lengths > 0]
+    return bool(((positive > low) & (positive < high)).all())
+
+
+def _row_bounds(scores: np.ndarray, top_k: int) -> np.ndarray:
+    """Bound each row's `top_k`-th best from below, by the maxima of interleaved groups of columns."""
+    groups = max(128, 4 * top_k)
+    depth = scores.shape[1] // groups
+    if depth < 2:
+        return np.partition(scores, scores.shape[1] - top_k, axis=1)[:, scores.shape[1] - top_k]
+    maxima = scores[:, : depth * groups].reshape(len(scores), depth, groups).max(axis=1)
+    return np.partition(maxima, groups - top_k, axis=1)[:, groups - top_k]
+
+
+def _tighten(
+    kept: list[tuple[np.ndarray, np.ndarray, np.ndarray]], floor: np.ndarray, top_k: int, room: np.ndarray
+) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray, np.ndarray]]]:
+    """Raise each query's threshold to its `top_k`-th best so far, and drop what lies below."""
+    rows, slots, scores = (np.concatenate(parts) for parts in zip(*kept))
+    order = np.lexsort((-scores, rows))
+    rows, slots, scores = rows[order], slots[order], scores[order]
+    counts = np.bincount(rows, minlength=len(floor))
+    last = np.cumsum(counts) - counts + top_k - 1  # where a query's top_k-th best stands
+    full = counts >= top_k
+    floor = floor.copy()
+    floor[full] = np.maximum(floor[full], scores[last[full]] - room[full])
+    keep = scores >= floor[rows]
+    return floor, [(rows[keep], slots[keep], scores[keep])]
 
 
 def row_lengths(rows: np.ndarray) -> np.ndarray:
@@ -128,15 +258,3 @@ def row_lengths(rows: np.ndarray) -> np.ndarray:
         scaled = rows[part] / scale[:, None]
         out[part] = np.sqrt(np.einsum("ij,ij->i", scaled, scaled)) * scale
     return out
-
-
-def similarities(query: np.ndarray, rows: np.ndarray, metric: str) -> np.ndarray:
-    """Compute the similarity of one vector with each row, in float64, row by row."""
-    q, x = query.astype(np.float64)[None, :], rows.astype(np.float64)
-    if metric == "cosine":
-        return np.clip(
-            np.einsum("ij,ij->i", normalize_rows(x), np.broadcast_to(normalize_rows(q), x.shape)), -1, 1
-        )
-    if metric == "dot":
-        return np.einsum("ij,ij->i", x, np.broadcast_to(q, x.shape))
-    return 1 / (1 + row_lengths(x - q))

@@ -25,7 +25,7 @@ from ragkit.frames.runs import best_first, query_rows, run_of_slots
 from ragkit.frames.table import DocTable
 from ragkit.similarity import as_matrix, cosine_similarity, dot_similarity, euclidean_distance
 from ragkit.vectors.ledger import explain_similarity
-from ragkit.vectors.matrix import METRICS, Matrix, similarities
+from ragkit.vectors.matrix import METRICS, Matrix
 from ragkit.vectors.retriever import Retriever, make_retriever
 
 
@@ -79,6 +79,7 @@ class VectorStore:
         self._matrix = Matrix()
         self._fitted: Any = None  # the clone that is fitted to the store's texts
         self._stale = False  # whether it must be fitted again
+        self._settled = -1  # the version to which the matrix belongs
         self._origin: str | None = None  # whether the vectors were "given" or "embedded"
         if docs is not None or vectors is not None:
             self.add({} if docs is None else docs, vectors=vectors)
@@ -453,8 +454,7 @@ class VectorStore:
         """
         query_ids, matrix, _ = self._query_vectors(queries, vectors)
         slots = self._table.slots
-        rows = self._matrix.rows[slots]
-        found = [(slots, similarities(q, rows, self._metric)) for q in matrix] if len(slots) else []
+        found = [(slots, self._matrix.exact(q, slots, self._metric)) for q in matrix] if len(slots) else []
         return run_of_slots(query_ids, found, self._table, ranked=False)
 
     def score_pairs(self, pairs: pd.DataFrame, queries: Any = None, *, vectors: Any = None) -> np.ndarray:
@@ -483,11 +483,7 @@ class VectorStore:
         query_ids, matrix, _ = self._query_vectors(queries, vectors, quiet=True)
         slots = self._table.slots_of(as_ids(pairs[self._table.unit], self._table.unit))
         asked = query_rows(as_ids(pairs["query_id"], "query_id"), query_ids)
-        out = np.zeros(len(pairs), dtype=np.float64)
-        for row in np.unique(asked):
-            mine = np.flatnonzero(asked == row)
-            out[mine] = similarities(matrix[row], self._matrix.rows[slots[mine]], self._metric)
-        return out
+        return self._matrix.exact_pairs(matrix, asked, slots, self._metric)
 
     # ---------------------------------------------------------------- looking inside
 
@@ -561,7 +557,7 @@ class VectorStore:
         between = getattr(self.embed, "words_between", None)
         if callable(between) and query is not None and vectors is None and self._origin == "embedded":
             words = between(query, self._table.rows["text"].iloc[slot])
-        return explain_similarity(matrix[0], self._matrix.rows[slot], self._metric, words, top)
+        return explain_similarity(matrix[0], self._matrix, slot, self._metric, words, top)
 
     def stats(self) -> dict[str, Any]:
         """Describe the store in numbers.
@@ -766,6 +762,8 @@ class VectorStore:
 
     def _settle(self) -> None:
         """Embed what must be embedded and close gaps."""
+        if self._settled == self._table.version and not self._stale:
+            return
         if self._stale:
             texts = self._texts_of(self._table.frame)
             fitted = copy.deepcopy(self._given_embed)
@@ -777,6 +775,7 @@ class VectorStore:
             self._matrix.append(rows[order])
             self._fitted, self._stale = fitted, False
         self._matrix.settle(self._table.compact())
+        self._settled = self._table.version
 
     def _query_vectors(
         self, queries: Any, vectors: Any, quiet: bool = False
