@@ -37,6 +37,7 @@ _TAKES = {
 }
 _WHOLE_SIZE = ("fixed", "seed", "sentence_window")  # no range of sizes, no smallest size
 _NO_OVERLAP = ("sentence_window",)
+_PLAIN = ("sentence", "fixed", "paragraph", "recursive")  # a text that fits is one chunk
 
 
 def chunk(
@@ -314,13 +315,12 @@ def _with_embedder(plan: Plan, texts: pd.Series) -> Plan:
 def _cut(text: str, plan: Plan, name: str) -> Cut:
     """Cut one text; a blank one has no chunks, and one that fits needs no looking at."""
     inner = text.strip()
+    fits = plan.length is len and len(inner) <= plan.size and name in _PLAIN
+    if fits and len(inner) == len(text) > 0 and text.isascii():
+        return Cut([(0, len(text))])
     if _is_blank(inner):
         return Cut([])
-    if (
-        plan.length is len
-        and len(inner) <= plan.size
-        and name in ("sentence", "fixed", "paragraph", "recursive")
-    ):
+    if fits:
         return Cut([(skip_blank(text, 0), end_of_word(text, 0, len(text)))])
     return METHODS[name](text, plan)
 
