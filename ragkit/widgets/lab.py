@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from ragkit import plot
 from ragkit.frames import check_choice, unit_column
 from ragkit.fusion.options import check_weights
-from ragkit.hybrid import WEIGHTS, best_weight
+from ragkit.hybrid import WEIGHTS
 from ragkit.plot.labels import shorten
 from ragkit.widgets import html
+from ragkit.widgets.charts import PLOTS, Charts
 from ragkit.widgets.controls import (
     button,
     dropdown,
@@ -21,23 +21,13 @@ from ragkit.widgets.controls import (
     set_options,
     toggle,
 )
-from ragkit.widgets.curve import TIE, draw_curve, mean_curve
 from ragkit.widgets.knobs import DEFAULTS, Knobs, filter_columns
 from ragkit.widgets.panel import Panel
-from ragkit.widgets.picture import Picture
 from ragkit.widgets.pins import NOW, START, Pins, means_table, scores_table
 from ragkit.widgets.results import ResultList
 from ragkit.widgets.ruler import Ruler
 from ragkit.widgets.stages import Found, Stages
 
-PLOTS = ("ranks", "contributions", "trade-off", "weights")
-_TOOLTIPS = {
-    "ranks": "Who stands where in each system, joined by lines",
-    "contributions": "What each retriever added to the fused scores",
-    "trade-off": "Relevance against diversity for every lambda_",
-    "weights": "The mean of the first metric over all weights, with the best stretch; needs judgements",
-}
-_SIZES = {"ranks": (5.6, 3.3), "contributions": (5.6, 3.2), "trade-off": (5.6, 3.3), "weights": (5.6, 3.0)}
 GIVEN, WORST = "as given", "worst first"
 
 
@@ -177,8 +167,8 @@ class Lab(Panel):
         )
         super().__init__(controls, shared=shared)
         self._results = ResultList(stages.look_up, getattr(self.hybrid.index, "tokenizer", None))
-        self._pictures = {name: Picture(*_SIZES[name]) for name in PLOTS}
-        self._toggles = {name: toggle(name, name in plots, tooltip=_TOOLTIPS[name]) for name in PLOTS}
+        self._charts = Charts(stages)
+        self._toggles = {name: toggle(name, name in plots, tooltip=PLOTS[name]) for name in PLOTS}
         self._rulers = {
             name: self._make_ruler(name) for name in ("lambda_", "weight") if name in self.controls
         }
@@ -452,53 +442,7 @@ class Lab(Panel):
             self._show({"means": html.wrap(means_table(self._table, self._state["against"], stale=True))})
 
     def _draw(self, state: dict[str, Any], result: Found) -> Iterator[tuple[str, str]]:
-        params = self._knobs.params(state)
-        docs = self.stages.labels([result.value, *result.systems.values()], params["top_k"])
-        drawings = {
-            "ranks": self._draw_ranks,
-            "contributions": self._draw_contributions,
-            "trade-off": self._draw_tradeoff,
-            "weights": self._draw_weights,
-        }
-        for name in PLOTS:
-            shown = name in state["plots"]
-            yield name, drawings[name](self._pictures[name], result, params, docs) if shown else ""
-
-    def _draw_ranks(self, picture: Picture, result: Found, params: dict[str, Any], docs: Any) -> str:
-        top_k = min(params["top_k"], 20)
-        titles = dict(zip(_units(docs), docs["title"]))
-        best = ", ".join(shorten(titles.get(u) or u, 30) for u in _units(result.value)[:3])
-        alt = f"Ranks of the top {top_k} in {', '.join(result.systems)}; first are {best or 'none'}"
-        return picture.draw(lambda ax: plot.bump(result.systems, docs=docs, top_k=top_k, ax=ax), alt)
-
-    def _draw_contributions(self, picture: Picture, result: Found, params: dict[str, Any], docs: Any) -> str:
-        parts = [n for n in self.stages.names if f"{n}_contribution" in result.value.columns]
-        if not parts:
-            return ""
-        top_k = min(params["top_k"], 20)
-        alt = f"What {' and '.join(parts)} contributed to the fused scores of the top {top_k}"
-        svg = picture.draw(
-            lambda ax: plot.contributions(result.value, docs=docs, top_k=top_k, ax=ax), alt, legend=False
-        )
-        return html.wrap(f"<div>{html.key(parts)}</div>{svg}")
-
-    def _draw_tradeoff(self, picture: Picture, result: Found, params: dict[str, Any], docs: Any) -> str:
-        path = result.path
-        if path is None:
-            return ""
-        alt = f"Relevance against diversity: {len(path)} different selections between lambda 0 and 1"
-        return picture.draw(lambda ax: plot.tradeoff(path, lambda_=params["lambda_"], ax=ax), alt)
-
-    def _draw_weights(self, picture: Picture, result: Found, params: dict[str, Any], docs: Any) -> str:
-        if result.means is None:
-            return ""
-        best = best_weight(result.means, tolerance=TIE).iloc[0]
-        curve, name = mean_curve(result.means, str(best["metric"])), self.stages.names[1]
-        whole = sum(params["weights"].values())
-        share = params["weights"][name] / whole if whole else None
-        at = f"{best['value']:.3f} at {best['weight']:.2f} is best"
-        alt = f"Mean {best['metric']} over the weight of {name}: {at}"
-        return picture.draw(lambda ax: draw_curve(ax, curve, best, share, name), alt)
+        yield from self._charts.draw(state["plots"], result, self._knobs.params(state))
 
     def _summary(self, state: dict[str, Any], result: Found) -> str:
         _, text = self._asked(state)
@@ -514,13 +458,12 @@ class Lab(Panel):
     def _images(self) -> dict[str, str]:
         if self.closed:
             return self.pictures
-        return {name: self._pictures[name].img() for name in self.pictures}
+        return {name: self._charts.pictures[name].img() for name in self.pictures}
 
     def close(self) -> None:
         """Free the panel: its widgets, observers and figures; a control shared with another panel stays."""
         super().close()
-        for picture in self._pictures.values():
-            picture.close()
+        self._charts.close()
 
     # --- code ----------------------------------------------------------------------------------------------
 
