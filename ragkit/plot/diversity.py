@@ -49,6 +49,8 @@ def tradeoff(
     -------
     Axes
         One dot per selection, coloured from lambda 0 (dark) to 1 (light) and joined in the order of lambda.
+        Large dots are the frontier; for a small one another selection is better on one axis and no worse
+        on the other.
 
     Raises
     ------
@@ -89,7 +91,8 @@ def _frontier(ax: Axes, rows: pd.DataFrame, x: str, y: str) -> None:
     xs, ys = rows[x].to_numpy(dtype=float), rows[y].to_numpy(dtype=float)
     middle = (rows["lambda_from"] + rows["lambda_to"]).to_numpy(dtype=float) / 2
     ax.plot(xs, ys, color=GREY, linewidth=1, zorder=1)
-    ax.scatter(xs, ys, c=middle, cmap="cividis", vmin=0, vmax=1, s=42, edgecolors="white", zorder=2)
+    sizes = np.where(on_frontier(xs, ys), 52, 20)
+    ax.scatter(xs, ys, c=middle, cmap="cividis", vmin=0, vmax=1, s=sizes, edgecolors="white", zorder=2)
     ax.margins(0.12, 0.16)
     ends = (
         {"λ = 1": -1} if len(rows) == 1 or (xs[0], ys[0]) == (xs[-1], ys[-1]) else {"λ = 0": 0, "λ = 1": -1}
@@ -105,6 +108,30 @@ def _frontier(ax: Axes, rows: pd.DataFrame, x: str, y: str) -> None:
             ha="right" if left else "left",
             color="#444444",
         )
+
+
+def on_frontier(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Say which points no other point beats on one axis without losing on the other.
+
+    Parameters
+    ----------
+    x, y : ndarray of float, shape (n,)
+        Two things of which more is better.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        True for the points of the Pareto frontier.
+
+    Examples
+    --------
+    >>> on_frontier(np.array([0.9, 0.5, 0.4]), np.array([0.2, 0.8, 0.7])).tolist()
+    [True, True, False]
+    """
+    as_good = (x >= x[:, None] - 1e-12) & (y >= y[:, None] - 1e-12)
+    better = (x > x[:, None] + 1e-12) | (y > y[:, None] + 1e-12)
+    beaten: np.ndarray = np.any(as_good & better, axis=1)
+    return ~beaten
 
 
 def _mark(ax: Axes, rows: pd.DataFrame, lambda_: float, x: str, y: str) -> None:

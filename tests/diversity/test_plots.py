@@ -101,6 +101,12 @@ def test_cells_of_the_ruler_end_where_another_selection_begins():
     assert ax.lines[0].get_xdata() == [0.7, 0.7]
 
 
+def test_selections_that_another_beats_on_both_axes_are_small():
+    path = PATH.iloc[[0, 0, 0]].assign(relevance=[0.2, 0.8, 0.7], diversity=[0.9, 0.5, 0.4])
+    sizes = plot.tradeoff(path, ax=new_axes()).collections[0].get_sizes()
+    assert sizes[0] == sizes[1] > sizes[2]
+
+
 def test_the_ruler_has_a_stripe_for_each_query_up_to_the_most_allowed():
     path = pd.concat([PATH.assign(query_id=f"q{n}") for n in range(5)])
     ax = plot.lambda_ruler(path, max_queries=3, ax=new_axes())
