@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ragkit.datasets.folder import Dataset
+from ragkit.datasets.trec import subtopic_texts
 from ragkit.frames import (
     as_docs,
     as_qrels,
@@ -96,7 +97,7 @@ def to_tuples(frame: Any) -> list:
         return [ScoredDoc(*row) for row in zip(query, doc, frame["score"].tolist())]
     topic: Any = ["0"] * len(frame)
     if "subtopic" in frame.columns:
-        topic = frame["subtopic"].astype(object).fillna("").astype(str)
+        topic = subtopic_texts(frame)
     return [Qrel(*row) for row in zip(query, doc, frame["relevance"].tolist(), topic)]
 
 

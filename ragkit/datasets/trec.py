@@ -393,6 +393,12 @@ def _words(values: pd.Series, name: str) -> list[str]:
     return listed
 
 
+def subtopic_texts(qrels: pd.DataFrame) -> pd.Series:
+    """Give the subtopics as texts, '' where there is none."""
+    texts = ["" if pd.isna(topic) else str(topic) for topic in qrels["subtopic"]]
+    return pd.Series(texts, index=qrels.index, dtype=object)
+
+
 def write_qrels(qrels: Any, path: Any) -> None:
     """Write judgements: a file that ends in ``.tsv`` in BEIR's form, any other in TREC's four columns.
 
@@ -413,7 +419,7 @@ def write_qrels(qrels: Any, path: Any) -> None:
     read_qrels : The other way.
     """
     frame = as_qrels(qrels)
-    topic = frame["subtopic"].astype(object).fillna("").astype(str) if "subtopic" in frame.columns else None
+    topic = subtopic_texts(frame) if "subtopic" in frame.columns else None
     if suffix(Path(path)) == ".tsv":
         write_atomic(path, _beir_qrels(frame, topic))
         return

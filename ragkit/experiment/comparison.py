@@ -310,8 +310,8 @@ def per_query(
     table.insert(0, "query_id", pd.Series(ids.to_numpy(dtype=object), dtype="str"))
     if queries is not None:
         texts = as_queries(queries).set_index("query_id")["text"]
-        texts.index = texts.index.astype(object)
-        table.insert(1, "text", pd.Series(texts.reindex(ids).fillna("").to_numpy(dtype=object), dtype="str"))
+        known = dict(zip(texts.index, texts))
+        table.insert(1, "text", pd.Series([known.get(query, "") for query in ids], dtype="str"))
     for name in names:
         if name != first:
             table[f"delta_{name}"] = table[name] - table[first]

@@ -144,7 +144,8 @@ def code_judgements(qrels: pd.DataFrame, run_queries: pd.Index, over: Any) -> Ju
     if "subtopic" not in qrels.columns:
         return Judgements(queries, judged, docs, query, doc, grade, highest)
     # A judgement without a subtopic belongs to the query's one unnamed subtopic.
-    topic, _ = pd.factorize(qrels["subtopic"].iloc[keep].astype(object).fillna("").map(str))
+    named = [("" if pd.isna(topic) else str(topic)) for topic in qrels["subtopic"].iloc[keep]]
+    topic, _ = pd.factorize(np.array(named, dtype=object))
     pair, pair_of_row = np.unique(query * max(len(docs), 1) + doc, return_inverse=True)
     best = np.full(len(pair), np.iinfo(np.int64).min)
     np.maximum.at(best, pair_of_row, grade)
