@@ -73,7 +73,8 @@ def chunk(
         How to cut:
 
         - ``"sentence"`` fills each chunk with whole sentences, ``"paragraph"`` with whole paragraphs; one
-          longer than `size` is cut at the next finer boundary: sentence, word, character.
+          longer than `size` is cut at the next finer boundary: sentence, word, character. Abbreviations
+          that end no sentence are listed in ``ragkit.text.abbreviations``.
         - ``"fixed"`` cuts after `size` characters, or tokens of a `tokenizer`.
         - ``"recursive"`` cuts at the coarsest of `separators` that the room holds.
         - ``"markdown"`` keeps sections apart and leaves fences and tables whole unless they are too long;

@@ -12,14 +12,14 @@ NEVER_LAST = frozenset(
     """
     dr mr mrs ms mx prof messrs mme mlle rev hon gen col maj capt lt sgt sen rep gov pres adm supt fr
     fig figs eq eqs eqn tab ref refs e.g eg i.e ie cf vs viz resp incl excl approx ca
-    z.b d.h u.a bzw vgl ggf evtl zzgl inkl hr frl dipl bspw sog
+    abb abt z.b d.h u.a bzw vgl ggf evtl zzgl inkl hr frl dipl bspw sog
     """.split()
 )
 
 #: Not the last word when a number follows: "No. 5", "pp. 3-7".
 BEFORE_NUMBER = frozenset(
     """
-    no nos nr nrs vol vols p pp ch chap sec sect art para par pt bd abs ed ser op app ver v n
+    temp tel max min no nos nr nrs vol vols p pp ch chap sec sect art para par pt bd abs ed ser op app ver v n
     """.split()
 )
 
