@@ -147,6 +147,8 @@ def align(runs: Mapping[str, Any], queries: pd.Series | None = None) -> Pool:
     )
     if queries is not None:
         (_, *query), query_ids = _shared_codes([queries, *(frame["query_id"] for frame in frames.values())])
+    else:
+        query, query_ids = _by_appearance(query, query_ids)
     docs, doc_ids = rest[0] if rest else (None, None)
     sources, rows = [], []
     for number, (name, frame) in enumerate(frames.items()):
@@ -207,6 +209,17 @@ def _shared_codes(columns: list[pd.Series]) -> tuple[list[np.ndarray], Any]:
     flat, uniques = pd.factorize(values)
     bounds = np.cumsum([len(column) for column in columns])[:-1]
     return np.split(flat.astype(np.int64), bounds), uniques
+
+
+def _by_appearance(codes: list[np.ndarray], ids: Any) -> tuple[list[np.ndarray], Any]:
+    """Number categories in order of first appearance, and leave out those that no row has."""
+    if not isinstance(ids, pd.CategoricalIndex):
+        return codes, ids
+    heads = [c[np.r_[True, c[1:] != c[:-1]]] if len(c) else c for c in codes]
+    seen = pd.unique(np.concatenate(heads))
+    number = np.empty(len(ids), dtype=np.int64)
+    number[seen] = np.arange(len(seen))
+    return [number[c] for c in codes], ids.take(seen)
 
 
 def _source(

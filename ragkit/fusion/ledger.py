@@ -81,6 +81,8 @@ class _Places:
 
 def _ids(uniques: Any, codes: np.ndarray) -> Any:
     if isinstance(uniques, pd.CategoricalIndex):
+        own = np.asarray(uniques.codes)
+        codes = codes if np.array_equal(own, np.arange(len(own))) else own[codes]
         return pd.Categorical.from_codes(codes, categories=uniques.categories, validate=False)  # type: ignore[call-overload]
     return pd.Series(np.asarray(uniques, dtype=object)[codes], dtype="str")
 

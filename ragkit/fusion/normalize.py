@@ -7,7 +7,7 @@ hit, equal scores) gets a constant that never pushes it below what was not retri
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -152,7 +152,14 @@ def normalize_source(source: Source, how: Any, minimum: float, pool_sizes: np.nd
         return _by_place(groups, how, pool_sizes)
     if how == "sigmoid":
         return Normalized(_sigmoid(source.score), 1.0, lambda raw: np.full(len(source.sizes), _sigmoid(raw)))
-    return _affine(groups, how, minimum, len(source.sizes))
+    largest = float(np.abs(source.score).max(initial=0.0))
+    if how == "none" or largest == 0 or 1e-100 < largest < 1e150:
+        return _affine(groups, how, minimum, len(source.sizes))
+    # Squares and differences of such scores would overflow or vanish; a power of two moves them exactly.
+    factor = float(np.exp2(-np.floor(np.log2(largest))))
+    moved = replace(groups, score=groups.score * factor)
+    normal = _affine(moved, how, minimum * factor, len(source.sizes))
+    return replace(normal, at=lambda raw: normal.at(raw * factor))
 
 
 def _affine(g: _Groups, how: str, minimum: float, n_queries: int) -> Normalized:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ragkit.frames import check_choice, check_number, some
 from ragkit.fusion.methods import METHODS, MISSING, Method, by_callable
@@ -64,6 +65,8 @@ def check_weights(weights: Any, names: Sequence[str], of: str = "run") -> dict[s
     """Check weights against the runs, and drop the runs of weight 0."""
     if weights is None:
         return dict.fromkeys(names, 1.0)
+    if isinstance(weights, pd.Series):
+        weights = weights.to_dict()
     if isinstance(weights, Mapping):
         given = dict(weights)
         lacking = [name for name in names if name not in given]

@@ -368,8 +368,8 @@ class HybridSearch:
             return search_vectors(source, ask, knobs)
         written = written_queries(ask.frame)
         run = as_run(source(ask.frame[written].reset_index(drop=True)))
-        if knobs.pool is not None:
-            run = run[run["rank"] <= knobs.pool]
+        keep = run["query_id"].isin(ask.frame["query_id"])
+        run = run[keep if knobs.pool is None else keep & (run["rank"] <= knobs.pool)]
         return Found(run, ~written)
 
     def _diversify(

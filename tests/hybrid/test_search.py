@@ -229,6 +229,13 @@ def test_any_mapping_of_names_to_retrievers_will_do():
     assert three.index is titles and three.store is None
 
 
+def test_a_retriever_that_answers_what_was_not_asked_is_not_listened_to():
+    hybrid = rk.HybridSearch(
+        {"words": rk.KeywordIndex(DOCS), "other": lambda queries: {"x": ["a"], "q": ["b"]}}
+    )
+    assert set(hybrid.search({"q": "pasta"})["query_id"]) == {"q"}
+
+
 def test_queries_come_back_in_the_order_given(hybrid):
     run = hybrid.search({"z": "pasta", "a": "machine", "m": "learning"})
     assert list(dict.fromkeys(run["query_id"])) == ["z", "a", "m"]
