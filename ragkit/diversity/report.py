@@ -228,7 +228,8 @@ def _on_mmr(report: pd.DataFrame, mean: pd.Series) -> str:
     if report["first_change"].isna().all():
         return "MMR would select the same units at every lambda, so it can only reorder them."
     start = report["first_change"].max()
-    measured = [name for name in report.columns if f"{name}_mmr" in report.columns and name != "diversity"]
+    pairs = [name for name in report.columns if f"{name}_mmr" in report.columns and name != "diversity"]
+    measured = [name for name in pairs if not np.isnan(mean[name])]  # NaN: no query has judgements
     told = "".join(f", {name} from {mean[name]:.3f} to {mean[f'{name}_mmr']:.3f}" for name in measured)
     return (
         f"MMR begins to change the selection below lambda {start:.2f}; at {mean['lambda_']:g} it replaces "

@@ -53,6 +53,13 @@ def test_a_head_that_does_not_repeat_itself_is_told_so():
     assert describe(report).endswith("can only reorder them.")
 
 
+def test_queries_without_judgements_have_no_metric_and_describe_is_silent_about_it():
+    report = diversity_report(RUN, VECTORS, {"other": {"a": 1}}, top_k=2, lambda_=0.5)
+    assert report[["ndcg@2", "ndcg@2_mmr"]].isna().all(axis=None)
+    assert "nan" not in describe(report)
+    assert "ndcg" not in describe(report)
+
+
 def test_subtopics_bring_their_own_metric():
     qrels = pd.DataFrame(
         {"query_id": "q", "doc_id": ["a", "copy", "other"], "relevance": 1, "subtopic": ["x", "x", "y"]}
