@@ -5,6 +5,8 @@
 #   make test                       unit, property, golden, doctests, notebooks, browser
 #   make lint                       ruff and mypy
 #   make notebooks                  execute the notebooks again and clean them for a commit
+#   make slides                     a slide deck of every notebook, in notebooks/slides/
+#   make app DOCS=folder            the lab over a folder of your own documents, without Python
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -22,7 +24,7 @@ LAB_FLAGS += --no-browser --ServerApp.port_retries=0 --IdentityProvider.token= -
 	--LabApp.expose_app_in_browser=True
 endif
 
-.PHONY: lab test test-unit test-notebooks test-browser test-pandas2 lint notebooks bench clean
+.PHONY: lab app slides test test-unit test-notebooks test-browser test-pandas2 lint notebooks bench clean
 
 lab: $(VENV)/.installed-notebook
 	$(BIN)/python -m jupyterlab $(LAB_FLAGS)
@@ -53,6 +55,12 @@ notebooks: $(VENV)/.installed-dev
 	$(BIN)/jupyter nbconvert --to notebook --execute --inplace notebooks/*.ipynb
 	$(BIN)/python notebooks/clean.py
 
+slides: $(VENV)/.installed-dev
+	$(BIN)/jupyter nbconvert --to slides --output-dir notebooks/slides notebooks/*.ipynb
+
+app: $(VENV)/.installed-app
+	$(BIN)/python -m ragkit $(or $(DOCS),datasets/helpdesk)
+
 bench: $(VENV)/.installed-dev
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
@@ -64,6 +72,10 @@ $(BIN)/python:
 
 $(VENV)/.installed-notebook: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install -q -e ".[notebook]"
+	touch $@
+
+$(VENV)/.installed-app: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q -e ".[app]"
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python

@@ -183,7 +183,7 @@ __all__ = [
 ]
 
 # Modules that bring matplotlib or ipywidgets with them, and the names that live there.
-_LAZY = {"plot": "ragkit.plot", "widgets": "ragkit.widgets"}
+_LAZY = {"lessons": "ragkit.lessons", "plot": "ragkit.plot", "widgets": "ragkit.widgets"}
 _LAZY_NAMES = {"explore": "ragkit.widgets"}
 
 

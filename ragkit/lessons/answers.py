@@ -1,0 +1,351 @@
+"""What each exercise asks, and how its answer is worked out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from math import log, log2
+from types import SimpleNamespace
+from typing import Any
+
+from ragkit.bm25 import KeywordIndex
+from ragkit.chunking import chunk
+from ragkit.datasets import load_dataset
+from ragkit.diversity import lambda_for, mmr, mmr_path
+from ragkit.embedding import TableEmbedder
+from ragkit.experiment import per_query, sweep, tune
+from ragkit.explain import funnel, funnel_stages
+from ragkit.fusion import fuse
+from ragkit.hybrid import HybridSearch, best_weight, weight_path
+from ragkit.metrics import evaluate
+from ragkit.rerank import format_context
+from ragkit.text import Tokenizer
+from ragkit.vectors import VectorStore
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One question with a number or an id as its answer.
+
+    Parameters
+    ----------
+    question : str
+        What is asked.
+    hint : str
+        What to say to a wrong answer.
+    solve : callable
+        Works out the answer: a number, a text, or an interval of numbers that are all right.
+    digits : int, default=0
+        Decimals asked for.
+    """
+
+    question: str
+    hint: str
+    solve: Callable[[], Any]
+    digits: int = 0
+
+
+@cache
+def _class(name: str) -> SimpleNamespace:
+    """Set up a corpus as the notebooks do: index, store, hybrid, and both runs over all queries."""
+    data = load_dataset(name)
+    known = TableEmbedder(data.queries["text"], data.vectors.queries)
+    index = KeywordIndex(data.docs)
+    store = VectorStore(data.docs, vectors=data.vectors.docs, query_embed=known)
+    runs = {"keyword": index.search(data.queries), "vector": store.search(data.queries)}
+    hybrid = HybridSearch(index, store)
+    return SimpleNamespace(data=data, index=index, store=store, runs=runs, hybrid=hybrid)
+
+
+def _ndcg(system: str) -> Any:
+    """Give nDCG@10 of one run over fieldguide, by query."""
+    room = _class("fieldguide")
+    scores = evaluate(room.runs[system], room.data.qrels, metrics=["ndcg@10"])
+    return scores.set_index("query_id")["value"]
+
+
+def _mercury() -> tuple[Any, Any]:
+    """Give the thirty nearest articles to the query "mercury", and the store."""
+    room = _class("fieldguide")
+    asked = room.data.queries[room.data.queries["text"] == "mercury"]
+    return room.store.search(asked, top_k=30), room.store
+
+
+def _lost(pool: int) -> Any:
+    """Give how many relevant documents each stage of the hybrid search loses."""
+    room = _class("helpdesk")
+    lost = funnel(room.hybrid, room.data.queries, room.data.qrels, params={"pool": pool})
+    return funnel_stages(lost).set_index("stage")["lost"]
+
+
+@cache
+def _tuned() -> Any:
+    room = _class("fieldguide")
+    space = {"k1": [0.6, 0.9, 1.2, 1.5, 2.0], "b": [0.0, 0.25, 0.5, 0.75, 1.0]}
+    return tune(
+        room.index, space, room.data.qrels, queries=room.data.queries, metric="ndcg@10", progress=False
+    )
+
+
+def _plateau() -> tuple[float, float]:
+    """Give the weights of the keyword run that come within 0.01 of the best mean nDCG@10."""
+    room = _class("fieldguide")
+    path = weight_path(room.runs, room.data.qrels, method="linear", metrics=["ndcg@10"])
+    best = best_weight(path, tolerance=0.01).iloc[0]
+    return float(best["plateau_from"]), float(best["plateau_to"])
+
+
+def _smallest_k_for_agreement() -> int:
+    """Find the k at which third and fifth place in two lists beat a single first place."""
+    return next(k for k in range(1, 61) if 1 / (k + 5) + 1 / (k + 3) > 1 / (k + 1))
+
+
+def _toy_score(unit: str, query: str, **knobs: Any) -> float:
+    run = _class("toy").index.search(query, **knobs)
+    return float(run.set_index("doc_id").loc[unit, "score"])
+
+
+def _context_passages() -> int:
+    room = _class("helpdesk")
+    run = room.runs["vector"]
+    return len(format_context(run[run["query_id"] == "q01"], room.data.docs, budget=1500).used)
+
+
+def _diverse_second() -> str:
+    run, store = _mercury()
+    return str(mmr(run, store, lambda_=0.0, top_k=8)["doc_id"].iloc[1])
+
+
+def _astronauts_from() -> float:
+    """Find the lowest lambda from which Project Mercury is among the eight, all the way to 1."""
+    run, store = _mercury()
+    spans = lambda_for(run, store, run["query_id"].iloc[0], "project-mercury", top_k=8)
+    inside = spans[spans["selected"]]
+    return float(inside["lambda_from"].min())
+
+
+def _weights_sweep_rows() -> int:
+    room = _class("toy")
+    grid = {"k1": [0.9, 1.2], "b": [0.4, 0.75, 1.0]}
+    metrics = ["ndcg@10", "rr"]
+    return len(
+        sweep(room.index, grid, room.data.qrels, queries=room.data.queries, metrics=metrics, progress=False)
+    )
+
+
+def _wins(a: str, b: str) -> int:
+    room = _class("fieldguide")
+    table = per_query(room.runs, room.data.qrels, "ndcg@10")
+    return int((table[a] > table[b] + 1e-12).sum())
+
+
+EXERCISES: dict[str, Exercise] = {
+    "01.1": Exercise(
+        "How many queries does fieldguide have?",
+        "Look at len(data.queries).",
+        lambda: len(_class("fieldguide").data.queries),
+    ),
+    "01.2": Exercise(
+        "What is the mean nDCG@10 of the vector run, to three decimals?",
+        "It stands in the comparison table, column mean.",
+        lambda: float(_ndcg("vector").mean()),
+        3,
+    ),
+    "01.3": Exercise(
+        "Fuse with method='linear' and the same weights: what is the mean nDCG@10 now, to three decimals?",
+        "rk.fuse(..., method='linear', weights={'keyword': 0.3, 'vector': 0.7}), then rk.evaluate.",
+        lambda: float(
+            evaluate(
+                fuse(_class("fieldguide").runs, method="linear", weights={"keyword": 0.3, "vector": 0.7}),
+                _class("fieldguide").data.qrels,
+                metrics=["ndcg@10"],
+            )["value"].mean()
+        ),
+        3,
+    ),
+    "02.1": Exercise(
+        "How many tokens of 'The C of Straße is in A4, not B' are left without a stop list?",
+        "rk.Tokenizer(stop_words=None) keeps every word, also those of one letter.",
+        lambda: len(Tokenizer(stop_words=None)("The C of Straße is in A4, not B")),
+    ),
+    "02.2": Exercise(
+        "Into how many chunks does fieldguide fall at size=400, overlap=0?",
+        "len(rk.chunk(data.docs, size=400, overlap=0)).",
+        lambda: len(chunk(_class("fieldguide").data.docs, size=400, overlap=0)),
+    ),
+    "02.3": Exercise(
+        "At size=400, overlap=100: how many characters stand in two neighbouring chunks?",
+        "The overlap column says how many each chunk shares with the one before; add them up.",
+        lambda: int(chunk(_class("fieldguide").data.docs, size=400, overlap=100)["overlap"].sum()),
+    ),
+    "03.1": Exercise(
+        "What is the idf of 'vixen' in toy, to three decimals?",
+        "N is 12 and one sentence holds the word: ln(1 + (N - n + 0.5) / (n + 0.5)).",
+        lambda: log(1 + (12 - 1 + 0.5) / (1 + 0.5)),
+        3,
+    ),
+    "03.2": Exercise(
+        "What is the score of s05 for 'dog chases fox' when b=0, to three decimals?",
+        "b=0 switches the length off: each word then counts idf * 1 * (k1 + 1) / (1 + k1), which is its idf.",
+        lambda: _toy_score("s05", "dog chases fox", b=0),
+        3,
+    ),
+    "03.3": Exercise(
+        "s08 says 'fox' twice. What does it score for 'fox' when k1=0, to three decimals?",
+        "With k1=0 it does not matter how often a word stands: the tf part is 1.",
+        lambda: _toy_score("s08", "fox", k1=0),
+        3,
+    ),
+    "04.1": Exercise(
+        "What is the cosine of [3, 4] and [4, 3]?",
+        "Multiply component by component and add; divide by both lengths, which are 5 here.",
+        lambda: 24 / 25,
+        2,
+    ),
+    "04.2": Exercise(
+        "Which sentence of toy is nearest to s06, apart from itself? Give its id.",
+        "store.search(vectors=store.vectors(['s06'])), second row.",
+        lambda: str(
+            _class("toy").store.search(vectors=_class("toy").store.vectors(["s06"]))["doc_id"].iloc[1]
+        ),
+    ),
+    "04.3": Exercise(
+        "Multiply one of two vectors by 10. By how much does their cosine change?",
+        "Both the product and the length grow tenfold.",
+        lambda: 0.0,
+        6,
+    ),
+    "05.1": Exercise(
+        "For how many queries of fieldguide is nDCG@10 of the keyword run exactly 0?",
+        "(scores['value'] == 0).sum() on rk.evaluate(keyword_run, data.qrels, metrics=['ndcg@10']).",
+        lambda: int((_ndcg("keyword") == 0).sum()),
+    ),
+    "05.2": Exercise(
+        "For how many queries is the keyword run better than the vector run?",
+        "rk.per_query(runs, data.qrels, 'ndcg@10') has a column for each; count where one is greater.",
+        lambda: _wins("keyword", "vector"),
+    ),
+    "05.3": Exercise(
+        "If an oracle chose the better of the two for each query, what would the mean be, to 3 decimals?",
+        "Take the greater of both columns in every row, then the mean.",
+        lambda: float(_ndcg("keyword").combine(_ndcg("vector"), max).mean()),
+        3,
+    ),
+    "06.1": Exercise(
+        "A document is first in one list and third in the other. Its RRF score at k=60, to five decimals?",
+        "1 / (60 + 1) + 1 / (60 + 3).",
+        lambda: 1 / 61 + 1 / 63,
+        5,
+    ),
+    "06.2": Exercise(
+        "z is fifth in one list and third in the other, p is first in one and absent from the other. "
+        "What is the smallest whole k >= 1 at which z beats p?",
+        "Compare 1/(k+5) + 1/(k+3) with 1/(k+1) for k = 1, 2, 3, ...",
+        _smallest_k_for_agreement,
+    ),
+    "06.3": Exercise(
+        "With method='linear', name a weight of the keyword run (the other gets 1 minus it) whose mean "
+        "nDCG@10 on fieldguide is within 0.01 of the best possible.",
+        "rk.best_weight(path, tolerance=0.01) of a rk.weight_path(..., method='linear') names the plateau.",
+        _plateau,
+        3,
+    ),
+    "07.1": Exercise(
+        "For 'mercury', top_k=8 of 30: how many different selections are there over all of lambda?",
+        "mmr_path has one row for each.",
+        lambda: len(mmr_path(*_mercury(), top_k=8)),
+    ),
+    "07.2": Exercise(
+        "Which article comes second at lambda_=0? Give its id.",
+        "At 0 only novelty counts: it is the least similar to the first.",
+        _diverse_second,
+    ),
+    "07.3": Exercise(
+        "relevance 0.8, greatest similarity to a pick 0.6, lambda 0.7: what is the MMR score?",
+        "lambda * relevance - (1 - lambda) * similarity.",
+        lambda: 0.7 * 0.8 - 0.3 * 0.6,
+        2,
+    ),
+    "08.1": Exercise(
+        "The first four have grades 0, 3, 0, 1, and no other document is relevant. nDCG, to 3 decimals?",
+        "A grade at rank r counts grade / log2(r + 1); divide by the same sum for the order 3, 1.",
+        lambda: (3 / log2(3) + 1 / log2(5)) / (3 + 1 / log2(3)),
+        3,
+    ),
+    "08.2": Exercise(
+        "What is the smallest two-sided p that a randomisation test over 6 queries can give, to 3 decimals?",
+        "There are 2**6 ways to flip signs, and two of them are as extreme as the most extreme.",
+        lambda: 2 / 2**6,
+        3,
+    ),
+    "08.3": Exercise(
+        "Relevant documents stand at ranks 1 and 3; there are 4 in all. Average precision, to 3 decimals?",
+        "Add the precision at each relevant rank and divide by all 4, not by the 2 found.",
+        lambda: (1 / 1 + 2 / 3) / 4,
+        3,
+    ),
+    "09.1": Exercise(
+        "What is the optimism gap of the tuned k1 and b, to three decimals?",
+        "tuned.gap.",
+        lambda: float(_tuned().gap),
+        3,
+    ),
+    "09.2": Exercise(
+        "How many of the 25 settings cannot be told from the best?",
+        "Count True in tuned.settings['tie'].",
+        lambda: int(_tuned().settings["tie"].sum()),
+    ),
+    "09.3": Exercise(
+        "How wide is the plateau of the linear keyword weight at tolerance 0.01, to two decimals?",
+        "plateau_to - plateau_from of rk.best_weight(path, tolerance=0.01).",
+        lambda: _plateau()[1] - _plateau()[0],
+        2,
+    ),
+    "10.1": Exercise(
+        "With pool=100, how many relevant documents of helpdesk does the pool lose?",
+        "Row 'pool', column lost, of rk.funnel_stages(lost).",
+        lambda: int(_lost(100)["pool"]),
+    ),
+    "10.2": Exercise(
+        "And with pool=20?",
+        "rk.funnel(hybrid, queries, qrels, params={'pool': 20}).",
+        lambda: int(_lost(20)["pool"]),
+    ),
+    "10.3": Exercise(
+        "With pool=20, how many does fusion lose?",
+        "The same table, row 'fusion'.",
+        lambda: int(_lost(20)["fusion"]),
+    ),
+    "11.1": Exercise(
+        "How many passages of the vector run for helpdesk's q01 fit into a budget of 1500 characters?",
+        "len(context.used) of rk.format_context(run, docs, budget=1500).",
+        _context_passages,
+    ),
+    "11.2": Exercise(
+        "How many documents has helpdesk for the product 'Attic'?",
+        "(data.docs['product'] == 'Attic').sum().",
+        lambda: int((_class("helpdesk").data.docs["product"] == "Attic").sum()),
+    ),
+    "11.3": Exercise(
+        "Filter with where={'product': 'Attic'}: how many hits has the keyword run for 'backup'?",
+        "len(index.search('backup', where={'product': 'Attic'})).",
+        lambda: len(_class("helpdesk").index.search("backup", where={"product": "Attic"})),
+    ),
+    "12.1": Exercise(
+        "A sweep over two values of k1, three of b, toy's four queries and two metrics: how many rows?",
+        "One for each setting, query and metric.",
+        _weights_sweep_rows,
+    ),
+    "12.2": Exercise(
+        "A batch of 1000 queries takes 2 s, one at a time 5 s. How many queries per second in the batch?",
+        "1000 / 2.",
+        lambda: 500,
+    ),
+    "12.3": Exercise(
+        "How many bytes do 100,000 vectors of 384 float32 numbers take, in megabytes (10**6)?",
+        "4 bytes a number.",
+        lambda: 100_000 * 384 * 4 / 1e6,
+        1,
+    ),
+}
