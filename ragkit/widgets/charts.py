@@ -9,10 +9,9 @@ import pandas as pd
 
 from ragkit import plot
 from ragkit.frames import unit_column
-from ragkit.hybrid import best_weight
 from ragkit.plot.labels import shorten
 from ragkit.widgets import html
-from ragkit.widgets.curve import TIE, draw_curve, mean_curve
+from ragkit.widgets.curve import best_stretch, draw_curve, mean_curve
 from ragkit.widgets.picture import Picture
 from ragkit.widgets.stages import Found, Stages
 
@@ -104,8 +103,9 @@ class Charts:
     def _weights(self, picture: Picture, result: Found, params: dict[str, Any], docs: pd.DataFrame) -> str:
         if result.means is None:
             return ""
-        best = best_weight(result.means, tolerance=TIE).iloc[0]
-        curve, name = mean_curve(result.means, str(best["metric"])), self._stages.names[1]
+        queries, name = self._stages.judged_count, self._stages.names[1]
+        best = best_stretch(result.means, queries)
+        curve = mean_curve(result.means, str(best["metric"]), queries)
         whole = sum(params["weights"].values())
         share = params["weights"][name] / whole if whole else None
         at = f"{best['value']:.3f} at {best['weight']:.2f} is best"

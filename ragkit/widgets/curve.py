@@ -8,11 +8,34 @@ import numpy as np
 import pandas as pd
 
 from ragkit import plot
+from ragkit.hybrid import best_weight
 
 TIE = 0.005  # means that lie this close are as good as equal
 
 
-def mean_curve(path: pd.DataFrame, metric: str) -> pd.DataFrame:
+def best_stretch(path: pd.DataFrame, queries: int) -> pd.Series:
+    """Find the best weight and the stretch around it that is as good, for the path's first metric.
+
+    Parameters
+    ----------
+    path : DataFrame
+        From :func:`ragkit.weight_path`, with a metric.
+    queries : int
+        How many queries are averaged; those without any result are not in the path and count 0.
+
+    Returns
+    -------
+    Series
+        A row of :func:`ragkit.best_weight`, its value the mean over all `queries`.
+    """
+    there = max(len(path["query_id"].unique()), 1)
+    share = min(there / max(queries, 1), 1.0)
+    best = best_weight(path, tolerance=TIE / share).iloc[0].copy()
+    best["value"] *= share
+    return best
+
+
+def mean_curve(path: pd.DataFrame, metric: str, queries: int) -> pd.DataFrame:
     """Average the step functions of all judged queries.
 
     Parameters
@@ -21,6 +44,8 @@ def mean_curve(path: pd.DataFrame, metric: str) -> pd.DataFrame:
         From :func:`ragkit.weight_path`, with `metric`.
     metric : str
         The column.
+    queries : int
+        How many queries are averaged; those without any result are not in the path and count 0.
 
     Returns
     -------
@@ -28,7 +53,6 @@ def mean_curve(path: pd.DataFrame, metric: str) -> pd.DataFrame:
         ``weight`` and ``mean <metric>``: each value holds from its weight to the next.
     """
     judged = path[path[metric].notna()]
-    queries = max(len(judged["query_id"].unique()), 1)
     # Each interval adds its value where it begins and takes it back where it ends.
     edges, at = np.unique(
         np.concatenate([judged["weight_from"].to_numpy(), judged["weight_to"].to_numpy(), [0.0, 1.0]]),
@@ -38,7 +62,7 @@ def mean_curve(path: pd.DataFrame, metric: str) -> pd.DataFrame:
     jumps = np.zeros(len(edges))
     np.add.at(jumps, at[: len(judged)], values)
     np.add.at(jumps, at[len(judged) : 2 * len(judged)], -values)
-    means = np.cumsum(jumps) / queries
+    means = np.cumsum(jumps) / max(queries, 1)
     if len(means) > 1:
         means[-1] = means[-2]
     return pd.DataFrame({"weight": edges, f"mean {metric}": means})

@@ -27,6 +27,7 @@ line-height:1.2}
 .rk-table.rk-table .title{font-weight:600}
 .rk-table.rk-table mark{background:rgba(230,159,0,.38);color:inherit;font-weight:600;border-radius:2px;
 padding:0 1px}
+.rk-table.rk-table th.num{text-align:right;white-space:normal}
 .rk-foot{display:flex;flex-wrap:wrap;gap:2px 10px;align-items:center;margin-top:2px}
 .rk-bars{display:flex;width:140px;height:12px;background:rgba(127,127,127,.15)}
 .rk-bars span{display:block;height:12px}
@@ -110,12 +111,31 @@ def table(frame: pd.DataFrame, *, digits: int = 3, caption: str = "") -> str:
     str
         HTML.
     """
-    head = "".join(f'<th scope="col">{escape(str(name))}</th>' for name in frame.columns)
+    numbers = {n for n in frame.columns if pd.api.types.is_numeric_dtype(frame[n])}
+    head = "".join(header(str(name), name in numbers) for name in frame.columns)
     rows = (
         "<tr>" + "".join(cell(value, digits) for value in row) + "</tr>"
         for row in frame.itertuples(index=False)
     )
     return rows_table(head, rows, len(frame.columns), caption)
+
+
+def header(name: str, right: bool = False) -> str:
+    """Make the head of a column; that of numbers stands right, as they do.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    right : bool, default=False
+        Whether it holds numbers.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    return f'<th scope="col"{" class=num" if right else ""}>{escape(name)}</th>'
 
 
 def rows_table(head: str, rows: Iterable[str], width: int, caption: str = "") -> str:

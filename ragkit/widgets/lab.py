@@ -23,12 +23,11 @@ from ragkit.widgets.controls import (
 )
 from ragkit.widgets.knobs import DEFAULTS, Knobs, filter_columns
 from ragkit.widgets.panel import Panel
+from ragkit.widgets.picker import WORST, asked, choices, query_controls
 from ragkit.widgets.pins import NOW, START, Pins, means_table, scores_table
 from ragkit.widgets.results import ResultList
 from ragkit.widgets.ruler import Ruler
 from ragkit.widgets.stages import Found, Stages
-
-GIVEN, WORST = "as given", "worst first"
 
 
 def explore(
@@ -156,7 +155,7 @@ class Lab(Panel):
         self._knobs = Knobs(
             stages.names, self.hybrid.index, self.hybrid.store, start, len(known), filter_columns(known)
         )
-        controls = self._query_controls(query) | self._knobs.controls
+        controls = query_controls(stages.queries, stages.qrels is not None, query) | self._knobs.controls
         start = self._knobs.params({name: control.value for name, control in controls.items()})
         self._pins = Pins(start, pins)
         controls["against"] = dropdown(
@@ -181,50 +180,6 @@ class Lab(Panel):
 
     # --- the query -----------------------------------------------------------------------------------------
 
-    def _query_controls(self, query: str | None) -> dict[str, Any]:
-        """A list of the queries and a box for free text that suggests them."""
-        W = need_ipywidgets()
-        frame = self.stages.queries
-        pairs = self._choices(frame["query_id"], {})
-        known = query is not None and query in set(frame["query_id"])
-        first = query if known else (pairs[0][1] if pairs else None)
-        picker = W.Dropdown(
-            options=pairs,
-            value=first,
-            description="query",
-            tooltip="Choose a query; typing its first letters finds it. The box beside it takes free text.",
-            layout=W.Layout(flex="2 1 300px", width="auto", min_width="min(260px, 100%)"),
-            style={"description_width": "44px"},
-            disabled=not pairs,
-        )
-        box = W.Combobox(
-            value="" if known or query is None else query,
-            options=frame["text"].head(2000).tolist(),
-            placeholder="type your own query, or part of one of these",
-            description="text",
-            tooltip="Free text; while it is empty the query on the left is searched.",
-            layout=W.Layout(flex="2 1 280px", width="auto", min_width="min(240px, 100%)"),
-            style={"description_width": "34px"},
-            continuous_update=True,
-        )
-        controls = {"query": picker, "text": box}
-        if self.stages.qrels is not None and len(pairs) > 1:
-            controls["order"] = dropdown(
-                "order",
-                GIVEN,
-                [GIVEN, WORST],
-                tooltip="The order of the queries: as given, or those on which this setting is worst first",
-            )
-            controls["order"].style.description_width = "40px"
-            controls["order"].layout.width = "150px"
-        return controls
-
-    def _choices(self, ids: Any, scores: Mapping[str, float]) -> list[tuple[str, str]]:
-        """Label the queries of the list, with their score where one is known."""
-        texts = dict(zip(self.stages.queries["query_id"], self.stages.queries["text"]))
-        score = {i: f" · {scores[i]:.2f}" if i in scores else "" for i in ids}
-        return [(f"{i}{score[i]} · {shorten(texts[i], 70)}", i) for i in ids]
-
     def _reorder(self, change: Any) -> None:
         """Sort the list of queries, once: it would be confusing to have it move under every slider."""
         ids = self.stages.queries["query_id"].tolist()
@@ -232,20 +187,14 @@ class Lab(Panel):
         if self.controls["order"].value == WORST:
             scores = self.stages.by_query(self.params)
             ids.sort(key=lambda i: scores.get(i, 2.0))
-        set_options(self, self.controls["query"], self._choices(ids, scores))
+        set_options(self, self.controls["query"], choices(self.stages.queries, ids, scores))
         if scores:
             with self.batch():
                 self.controls["text"].value = ""
                 self.controls["query"].value = ids[0]
 
     def _asked(self, state: Mapping[str, Any]) -> tuple[str, str]:
-        """Id and text of the query on show; free text that is one of the queries is that query."""
-        text = state["text"].strip()
-        queries = self.stages.queries
-        if not text and state["query"] is not None:
-            return state["query"], queries.loc[queries["query_id"] == state["query"], "text"].iloc[0]
-        same = queries.loc[queries["text"] == text, "query_id"]
-        return (same.iloc[0] if len(same) else "0"), text
+        return asked(self.stages.queries, state)
 
     @property
     def query(self) -> str:

@@ -171,7 +171,7 @@ def means_table(table: pd.DataFrame | None, against: str, stale: bool = False) -
     if table is None:
         return ""
     systems = list(dict.fromkeys(table["system"]))
-    head = "".join(f'<th scope="col">{name}</th>' for name in ["metric", *map(escape, systems)])
+    head = html.header("metric") + "".join(html.header(name, True) for name in systems)
     rows = []
     for metric, part in table.groupby("metric", sort=False):
         cells = [f"<td>{escape(str(metric))}</td>"]

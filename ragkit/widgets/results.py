@@ -180,7 +180,7 @@ class ResultList:
             cells.append(f'<td class="num">{row["score"]:.4f}</td>')
             cells += [html.cell(ranks.get(row[unit])) for ranks in (others or {}).values()]
             rows.append(f"<tr>{''.join(cells)}</tr>")
-        titles = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+        titles = "".join(html.header(name, name != "document") for name in head)
         legend = f"<div>score made of {html.key(parts)}</div>" if parts else ""
         gone = self._gone(run, before or {}, against)
         return legend + html.rows_table(titles, rows, len(head), "results") + gone

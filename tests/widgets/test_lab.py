@@ -512,7 +512,7 @@ def test_the_weight_ruler_steps_to_every_list_that_fusion_can_make(lab, settings
 def test_the_weight_curve_is_the_mean_over_all_queries(lab, hybrid):
     lab._toggles["weights"].value = True
     assert "weights" in lab.pictures
-    curve = mean_curve(lab._result.means, "ndcg@10")
+    curve = mean_curve(lab._result.means, "ndcg@10", lab.stages.judged_count)
     for weight in (0.03, 0.4, 0.61, 0.98):
         run = hybrid.search(QUERIES, weights={"keyword": 1 - weight, "vector": weight})
         expected = evaluate(run, QRELS, metrics="ndcg@10")["value"].mean()

@@ -17,7 +17,7 @@ from ragkit.widgets import (
     tune_mmr,
     tune_tokens,
 )
-from ragkit.widgets.curve import mean_curve
+from ragkit.widgets.curve import best_stretch, mean_curve
 
 DOCS = pd.DataFrame(
     {
@@ -214,13 +214,17 @@ def test_the_fusion_ruler_steps_through_every_list_there_is():
 
 
 def test_the_weight_curve_is_the_mean_metric_at_every_weight():
-    panel = tune_fusion(RUNS, DOCS, QRELS, queries=QUERIES)
-    curve = mean_curve(panel._result.more["means"], "ndcg@10")
+    # q9 is judged and in neither run: it counts 0 in every mean, here as in evaluate.
+    qrels = pd.concat([QRELS, pd.DataFrame({"query_id": ["q9"], "doc_id": ["tea"], "relevance": [1]})])
+    panel = tune_fusion(RUNS, DOCS, qrels, queries=QUERIES)
+    curve = mean_curve(panel._result.more["means"], "ndcg@10", 3)
     for weight in (0.05, 0.33, 0.5, 0.77, 0.97):
         fused = rk.fuse(RUNS, weights={"keyword": 1 - weight, "vector": weight})
-        expected = rk.evaluate(fused, QRELS, metrics="ndcg@10")["value"].mean()
+        expected = rk.evaluate(fused, qrels, metrics="ndcg@10")["value"].mean()
         held = curve[curve["weight"] <= weight].iloc[-1]["mean ndcg@10"]
         assert held == pytest.approx(expected)
+    best = best_stretch(panel._result.more["means"], 3)
+    assert best["value"] == pytest.approx(curve["mean ndcg@10"].max())
     panel.close()
 
 

@@ -13,12 +13,12 @@ from ragkit.frames import RetrievalWarning, as_qrels, as_run, best_per_doc, unit
 from ragkit.fusion import fuse
 from ragkit.fusion.methods import METHODS, MISSING
 from ragkit.fusion.normalize import NORMALIZERS
-from ragkit.hybrid import best_weight, weight_path
+from ragkit.hybrid import weight_path
 from ragkit.hybrid.cache import StageCache, fingerprint
 from ragkit.plot.labels import unit_labels
 from ragkit.widgets import html
 from ragkit.widgets.controls import column_width, dropdown, float_slider, int_slider, set_exactly
-from ragkit.widgets.curve import TIE, draw_curve, mean_curve
+from ragkit.widgets.curve import best_stretch, draw_curve, mean_curve
 from ragkit.widgets.knobs import NONE
 from ragkit.widgets.ruler import Ruler
 from ragkit.widgets.stages import NOT_LINEAR
@@ -231,8 +231,9 @@ class TuneFusion(TeachPanel):
             ),
         }
         if result.more["means"] is not None:
-            best = best_weight(result.more["means"], tolerance=TIE).iloc[0]
-            curve = mean_curve(result.more["means"], self.metric)
+            queries = len((self.qrels if self.qrels is not None else result.value)["query_id"].unique())
+            best = best_stretch(result.more["means"], queries)
+            curve = mean_curve(result.more["means"], self.metric, queries)
             out["weights"] = (
                 lambda ax: draw_curve(ax, curve, best, state["weight"], list(self.runs)[1]),
                 f"Mean {self.metric} over the weight: best {best['value']:.3f} at {best['weight']:.2f}",
