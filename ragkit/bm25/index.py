@@ -460,7 +460,7 @@ class KeywordIndex:
         top_k = check_top_k(top_k)
         scorer = self._scorer()
         terms = self._known(self._tokenizer(query), scorer)
-        found = scorer.best(terms, top_k, self._table.slot_mask(where))
+        found = scorer.best(terms, top_k, None if where is None else self._table.slot_mask(where))
         slots, scores = best_first(*found, self._table, top_k)
         return self._table.names[slots].tolist(), scores
 

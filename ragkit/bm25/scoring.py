@@ -105,6 +105,7 @@ class Scorer:
         self._most: dict[int, float] = {}  # the largest weight of each of those terms
         self._prior: np.ndarray | None = None
         self._spare: list[np.ndarray] = []  # arrays of zeros, one for each search that runs at a time
+        self._places: list[np.ndarray] = []  # scratch paper of the same kind, with anything on it
         self._df: np.ndarray = np.sum([p.df for p in fields], axis=0)
 
     # ---------------------------------------------------------------- weights of a term
@@ -212,34 +213,40 @@ class Scorer:
         rare = sum(6 * df <= self.n for df, _, _ in ordered)
         few = 4 * sum(df for df, _, _ in ordered[:rare]) < self.n
         scratch = self._spare.pop() if self._spare else np.zeros(self.n)
-        touched: Any = slice(None)
         try:
             rows = self._add_all(scratch, ordered[:rare], few)
             found = None
             if few:
-                found = self._best_among_few(scratch, rows, ordered[rare:], top_k, allowed)
+                found = self._best_among_few(scratch, rows, ordered[rare:], rare, top_k, allowed)
             if found is None:
+                rows = np.empty(0, dtype=np.intp)
                 for _, term, count in ordered[rare:]:
                     self._add_frequent(scratch, term, count)
                 found = _best_of(scratch, top_k, allowed, 0.0)
-            elif 20 * len(rows) < self.n:
-                touched = rows
             return found
         finally:
-            scratch[touched] = 0.0
+            if few and 0 < 20 * len(rows) < self.n:
+                scratch[rows] = 0.0
+            else:
+                scratch.fill(0.0)
             self._spare.append(scratch)
 
-    def _add_all(self, total: np.ndarray, ordered: list[tuple[int, int, int]], track: bool) -> np.ndarray:
-        """Add up terms; where `track` is set, give each document that holds one of them once."""
-        rows = [np.empty(0, dtype=np.int32)]
-        for number, (_, term, count) in enumerate(ordered):
+    def _add_all(self, total: np.ndarray, ordered: list[tuple[int, int, int]], together: bool) -> np.ndarray:
+        """Add up terms; give the documents that hold one, once for each of its terms."""
+        rows, added = [np.empty(0, dtype=np.int32)], [np.empty(0)]
+        for _, term, count in ordered:
             docs, weights = self.weights(term)
-            if not len(docs) or weights[0] == 0:
-                continue  # an idf of 0: nothing to add
-            if track:
-                rows.append(docs if number == 0 else docs[total.take(docs) == 0])
-            np.add.at(total, docs, weights if count == 1 else count * weights)
-        return np.concatenate(rows)
+            if count != 1:
+                weights = count * weights
+            if together:
+                rows.append(docs)
+                added.append(weights)
+            else:
+                np.add.at(total, docs, weights)
+        where = np.concatenate(rows, dtype=np.intp)
+        if together:
+            np.add.at(total, where, np.concatenate(added))
+        return where
 
     def _add_frequent(self, total: np.ndarray, term: int, count: int) -> None:
         dense = self.dense(term)
@@ -253,34 +260,51 @@ class Scorer:
         total: np.ndarray,
         rows: np.ndarray,
         frequent: list[tuple[int, int, int]],
+        repeats: int,
         top_k: int | None,
         allowed: np.ndarray | None,
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Look only at documents that hold a rare term; None where one without might be among the best.
 
-        Frequent terms add at most `most`. Where the best `top_k` by the rare terms alone have more than that,
-        no other document can come before them, and frequent terms are looked up for the few that are left.
-        This is MaxScore (Turtle and Flood 1995) with two groups of terms.
+        A document stands in `rows` at most `repeats` times. Frequent terms add at most `most`: where the best
+        `top_k` by the rare terms alone have more than that, no other document can come before them, and
+        frequent terms are looked up for the few that are left. This is MaxScore (Turtle and Flood 1995)
+        with two groups of terms.
         """
         if allowed is not None:
             rows = rows[allowed[rows]]
-        scores = total.take(rows)
-        if not frequent:
-            keep = top_candidates(scores, top_k)
-            return rows[keep], scores[keep]
+        scores = total[rows]
+        most = 0.0
         dense = [(self.dense(term), count) for _, term, count in frequent]
-        if top_k is None or len(rows) <= top_k or any(array is None for array, _ in dense):
+        if frequent:
+            if top_k is None or len(rows) <= top_k * repeats or any(array is None for array, _ in dense):
+                return None
+            most = sum(count * self._most[term] for _, term, count in frequent)
+            if lower_bound(scores, top_k) <= most:
+                return None
+        if top_k is not None and len(rows) > top_k * repeats:
+            cut = lower_bound(scores, top_k * repeats)
+            if frequent and cut <= most:
+                return None
+            keep = np.flatnonzero(scores >= cut * (1 - 1e-11) - most)
+            rows, scores = rows[keep], scores[keep]
+        if len(rows) * len(dense) > self.n // 4:
             return None
-        cut = lower_bound(scores, top_k)
-        most = sum(count * self._most[term] for _, term, count in frequent)
-        keep = np.flatnonzero(scores >= cut * (1 - 1e-11) - most)
-        if cut <= most or len(keep) * len(dense) > self.n // 8:
-            return None
-        rows, scores = rows[keep], scores[keep]
+        if repeats > 1:
+            rows, scores = self._once(rows, scores)
         for array, count in dense:
             scores += array[rows] if count == 1 else count * array[rows]  # type: ignore[index, operator]
-        keep = top_candidates(scores, top_k)
-        return rows[keep], scores[keep]
+        matches = scores > 0  # an idf may be 0
+        return (rows, scores) if matches.all() else (rows[matches], scores[matches])
+
+    def _once(self, rows: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Keep each document once, without sorting: of all that write to one place, the last stays."""
+        numbers = np.arange(len(rows), dtype=np.int32)
+        place = self._places.pop() if self._places else np.empty(self.n, dtype=np.int32)
+        place[rows] = numbers
+        last = place[rows] == numbers
+        self._places.append(place)
+        return rows[last], scores[last]
 
 
 def _best_of(
