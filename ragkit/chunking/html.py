@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.chunking.places import by_document, choose_document, gold_in, named_chunks
+from ragkit.chunking.places import ByDocument, choose_document, gold_in, named_chunks
 from ragkit.frames import as_docs, check_top_k
 from ragkit.frames.show import Table
 
@@ -83,7 +83,7 @@ def show_chunks(
     False
     """
     frame = as_docs(docs)
-    parts = {name: by_document(part, frame) for name, part in named_chunks(chunks, "show_chunks").items()}
+    parts = {name: ByDocument(part, frame) for name, part in named_chunks(chunks, "show_chunks").items()}
     row = choose_document(frame, next(iter(parts.values())), doc_id)
     text = frame["text"].iloc[row][: check_top_k(limit, "limit")]
     gold = gold_in(spans, frame["doc_id"].iloc[row])

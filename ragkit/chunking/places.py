@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,8 +34,8 @@ def named_chunks(chunks: Any, who: str) -> dict[str, Any]:
     return named
 
 
-def by_document(chunks: Any, docs: pd.DataFrame) -> list[pd.DataFrame]:
-    """Split the chunks by document, in the order of the documents and of their starts.
+class ByDocument:
+    """Chunks in the order of the documents and of their starts; the chunks of one document by its row.
 
     Parameters
     ----------
@@ -44,31 +43,30 @@ def by_document(chunks: Any, docs: pd.DataFrame) -> list[pd.DataFrame]:
         ``chunk_id, doc_id, start, end, text``.
     docs : DataFrame
         The documents.
-
-    Returns
-    -------
-    list of DataFrame
-        One per document.
     """
-    check_frame(chunks, ["chunk_id", "doc_id", "start", "end", "text"], "chunks")
-    ids = as_ids(chunks["doc_id"], "doc_id").astype(object).to_numpy()
-    place = pd.Index(docs["doc_id"].astype(object)).get_indexer(pd.Index(ids))
-    if (place < 0).any():
-        raise ValueError(f"chunks are of documents that docs lacks: {some(pd.unique(ids[place < 0]))}.")
-    order = np.lexsort((chunks["end"].to_numpy(), chunks["start"].to_numpy(), place))
-    edges = np.searchsorted(place[order], np.arange(len(docs) + 1))
-    ordered = chunks.iloc[order]
-    return [ordered.iloc[a:b] for a, b in pairwise(edges)]
+
+    def __init__(self, chunks: Any, docs: pd.DataFrame):
+        check_frame(chunks, ["chunk_id", "doc_id", "start", "end", "text"], "chunks")
+        ids = as_ids(chunks["doc_id"], "doc_id").astype(object).to_numpy()
+        place = pd.Index(docs["doc_id"].astype(object)).get_indexer(pd.Index(ids))
+        if (place < 0).any():
+            raise ValueError(f"chunks are of documents that docs lacks: {some(pd.unique(ids[place < 0]))}.")
+        order = np.lexsort((chunks["end"].to_numpy(), chunks["start"].to_numpy(), place))
+        self.frame = chunks.iloc[order]
+        self.edges = np.searchsorted(place[order], np.arange(len(docs) + 1))
+
+    def __getitem__(self, row: int) -> pd.DataFrame:
+        return self.frame.iloc[self.edges[row] : self.edges[row + 1]]
 
 
-def choose_document(docs: pd.DataFrame, parts: list[pd.DataFrame], doc_id: Any) -> int:
+def choose_document(docs: pd.DataFrame, parts: ByDocument, doc_id: Any) -> int:
     """Find the row of the document to show: the one asked for, else the first with chunks.
 
     Parameters
     ----------
     docs : DataFrame
         The documents.
-    parts : list of DataFrame
+    parts : ByDocument
         The chunks of each.
     doc_id : str or None
         The one asked for.
@@ -82,7 +80,7 @@ def choose_document(docs: pd.DataFrame, parts: list[pd.DataFrame], doc_id: Any) 
     if not ids:
         raise ValueError("chunks cannot be shown without documents; docs is empty.")
     if doc_id is None:
-        return next((n for n, part in enumerate(parts) if len(part)), 0)
+        return int(np.argmax(np.diff(parts.edges) > 0))
     if str(doc_id) not in ids:
         raise ValueError(f"doc_id {doc_id!r} is not among the documents: {some(ids)}.")
     return ids.index(str(doc_id))

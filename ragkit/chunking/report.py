@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ragkit.chunking.places import by_document
+from ragkit.chunking.places import ByDocument
 from ragkit.frames import as_docs
 from ragkit.text.boundaries import sentence_spans
 
@@ -57,10 +58,12 @@ def chunk_report(chunks: pd.DataFrame, docs: Any, *, length: Callable[[str], int
     [['all', 2, 28.0, 11, 0, 0], ['document', 2, 28.0, 11, 0, 0]]
     """
     frame = as_docs(docs)
-    parts = by_document(chunks, frame)
-    rows = [_measure(text, part) for text, part in zip(frame["text"], parts)]
-    sizes = [np.array([length(t) for t in part["text"]], dtype=np.float64) for part in parts]
-    ids = [part["chunk_id"].tolist() for part in parts]
+    parts = ByDocument(chunks, frame)
+    columns = [parts.frame[name].tolist() for name in ("chunk_id", "start", "end", "text")]
+    edges = list(pairwise(parts.edges.tolist()))
+    ids, starts, ends, texts = ([column[a:b] for a, b in edges] for column in columns)
+    rows = [_measure(*one) for one in zip(frame["text"], starts, ends, texts)]
+    sizes = [np.array([length(t) for t in some], dtype=np.float64) for some in texts]
     everything = _row(
         "all", "", np.concatenate([np.empty(0), *sizes]), [i for some_ids in ids for i in some_ids]
     )
@@ -72,7 +75,8 @@ def chunk_report(chunks: pd.DataFrame, docs: Any, *, length: Callable[[str], int
 
 def _row(scope: str, doc_id: str, sizes: np.ndarray, ids: list[str]) -> dict[str, Any]:
     n = len(sizes)
-    shape = [np.mean(sizes), *np.percentile(sizes, [0, 25, 50, 75, 100])] if n else [np.nan] * 6
+    quarters = np.interp(np.linspace(0, n - 1, 5), np.arange(n), np.sort(sizes)) if n else [np.nan] * 5
+    shape = [sizes.mean() if n else np.nan, *quarters]
     return {
         "scope": scope,
         "doc_id": doc_id,
@@ -83,21 +87,20 @@ def _row(scope: str, doc_id: str, sizes: np.ndarray, ids: list[str]) -> dict[str
     }
 
 
-def _measure(text: str, part: pd.DataFrame) -> dict[str, int]:
-    """Count characters and sentences of one document."""
-    starts, ends = part["start"].to_numpy(dtype=np.int64), part["end"].to_numpy(dtype=np.int64)
+def _measure(text: str, first: list[int], last: list[int], texts: list[str]) -> dict[str, int]:
+    """Count characters and sentences of one document, whose chunks go from `first` to `last`."""
+    starts, ends = np.array(first, dtype=np.int64), np.array(last, dtype=np.int64)
     # How far the chunks up to each one reach; a gap opens where the next one starts beyond that.
     reach = np.maximum.accumulate(np.concatenate([[0], ends]))
     new = np.maximum(ends - np.maximum(starts, reach[:-1]), 0)
-    gaps = zip(reach.tolist(), [*starts.tolist(), len(text)])
+    gaps = zip(reach.tolist(), [*first, len(text)])
     sentences = np.array(sentence_spans(text), dtype=np.int64).reshape(-1, 2)
     holder = np.searchsorted(starts, sentences[:, 0], side="right")
-    texts = part["text"].tolist()
     return {
         "characters": len(text),
         "duplicated": int((ends - starts).sum() - new.sum()),
         "uncovered": sum(len("".join(text[a:b].split())) for a, b in gaps if a < b),
         "sentences": len(sentences),
         "sentences_cut": int((reach[holder] < sentences[:, 1]).sum()),
-        "not_slices": sum(t != text[a:b] for t, a, b in zip(texts, starts.tolist(), ends.tolist())),
+        "not_slices": sum(t != text[a:b] for t, a, b in zip(texts, first, last)),
     }

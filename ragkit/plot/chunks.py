@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ragkit.chunking.places import by_document, choose_document, gold_in, named_chunks
+from ragkit.chunking.places import ByDocument, choose_document, gold_in, named_chunks
 from ragkit.frames import as_docs
 from ragkit.plot.style import COLOURS, GREY, axes, tidy
 
@@ -57,7 +57,7 @@ def chunks(
     """
     named = named_chunks(chunks, "plot.chunks")
     frame = as_docs(docs)
-    parts = {name: by_document(part, frame) for name, part in named.items()}
+    parts = {name: ByDocument(part, frame) for name, part in named.items()}
     row = choose_document(frame, next(iter(parts.values())), doc_id)
     ax = axes(ax, (7.2, 0.9 + 0.75 * len(named)))
     for place, part in enumerate(parts.values()):

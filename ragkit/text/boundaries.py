@@ -202,11 +202,19 @@ class _LineBreaks(_Sought):
     def __init__(self, text: str):
         super().__init__(text, BREAKS + PARAGRAPH_MARKS)
 
+    def last(self, low: int, high: int) -> int:
+        """Find the last cut in ``(low, high]``; -1 if there is none."""
+        marks = self._marks
+        if not marks or (len(marks) == 1 and self.text.find(marks[0], low, high + 1) < 0):
+            return -1  # most stretches hold no line break at all
+        return super().last(low, high)
+
     def start(self, low: int, high: int) -> int:
         """Find the first place in ``[low, high)`` where a piece begins, after white space; -1 if none."""
         text, marks = self.text, self._marks
-        if len(marks) == 1 and low > 0 and "!" <= text[low - 1] <= "~" and text.find(marks[0], low, high) < 0:
-            return -1  # most stretches hold no line break at all
+        after_word = low > 0 and "!" <= text[low - 1] <= "~"
+        if not marks or (after_word and len(marks) == 1 and text.find(marks[0], low, high) < 0):
+            return -1
         return super().start(low, high)
 
 
