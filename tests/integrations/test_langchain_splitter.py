@@ -172,6 +172,16 @@ def test_the_program_runs_with_a_chat_model_and_finds_what_the_tuned_search_find
     assert out[-1] == "True"
 
 
+def test_the_settings_of_a_panel_make_a_program_that_finds_what_the_panel_shows():
+    names: dict = {}
+    exec(SETUP, names)
+    panel = rk.explore(names["hybrid"], {"q": "brown fox"}, top_k=2, lambda_=0.6)
+    exec(script(SETUP, panel.params), names)
+    found = names["retriever"].invoke("brown fox")
+    assert [doc.id for doc in found] == panel.value["doc_id"].tolist()
+    panel.close()
+
+
 def test_a_program_may_take_a_filter_and_another_name_from_its_setup():
     setup = "\n".join(
         [

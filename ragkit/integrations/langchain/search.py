@@ -82,7 +82,7 @@ class Search(Contents):
         """
         refuse("similarity_search_with_score", kwargs, SEARCH)
         options = checked(k, filter)
-        return self._nearest(self._query_vector(query), *options)
+        return self._nearest(self._asked(query), *options)
 
     def similarity_search_by_vector(
         self, embedding: Sequence[float], k: Any = 4, filter: Any = None, **kwargs: Any
@@ -200,8 +200,8 @@ class Search(Contents):
         """
         refuse("asimilarity_search_with_score", kwargs, SEARCH)
         options = checked(k, filter)
-        vector = await self._aquery_vector(query)
-        return await run_in_executor(None, self._nearest, vector, *options)
+        asked = await self._aasked(query)
+        return await run_in_executor(None, self._nearest, asked, *options)
 
     # ---------------------------------------------------------------- by marginal relevance
 
@@ -246,7 +246,7 @@ class Search(Contents):
         """
         refuse("max_marginal_relevance_search", kwargs, OPTIONS["mmr"])
         options = checked_mmr(k, fetch_k, lambda_mult, filter)
-        return self._marginal(self._query_vector(query), *options)
+        return self._marginal(self._asked(query), *options)
 
     def max_marginal_relevance_search_by_vector(
         self,
@@ -297,8 +297,8 @@ class Search(Contents):
         """
         refuse("amax_marginal_relevance_search", kwargs, OPTIONS["mmr"])
         options = checked_mmr(k, fetch_k, lambda_mult, filter)
-        vector = await self._aquery_vector(query)
-        return await run_in_executor(None, self._marginal, vector, *options)
+        asked = await self._aasked(query)
+        return await run_in_executor(None, self._marginal, asked, *options)
 
     async def amax_marginal_relevance_search_by_vector(
         self,
@@ -327,20 +327,26 @@ class Search(Contents):
 
     # ---------------------------------------------------------------- inside
 
-    def _query_vector(self, query: str) -> np.ndarray | None:
-        """Embed a query; None if the store's own embedder knows none of its words."""
+    def _asked(self, query: str) -> np.ndarray | str | None:
+        """Embed a query; the text itself where the ragkit store embeds, None where nothing can be found."""
         check_query(query)
-        if self._model is not None:
-            return check_vector(self._model.embed_query(query)) if len(self) else None
-        with LOCK:
-            vector = self._store.query_vectors([query])[0]
-        return vector if vector.any() else None
+        if self._model is None:
+            return query
+        return check_vector(self._model.embed_query(query)) if len(self) else None
 
-    async def _aquery_vector(self, query: str) -> np.ndarray | None:
+    async def _aasked(self, query: str) -> np.ndarray | str | None:
+        """Embed a query asynchronously."""
         check_query(query)
-        if self._model is not None:
-            return check_vector(await self._model.aembed_query(query)) if len(self) else None
-        return await run_in_executor(None, self._query_vector, query)
+        if self._model is None:
+            return query
+        return check_vector(await self._model.aembed_query(query)) if len(self) else None
+
+    def _vector_of(self, asked: np.ndarray | str | None) -> np.ndarray | None:
+        """Let the store embed a text, in the same turn as the search: another fit has another space."""
+        if not isinstance(asked, str):
+            return asked
+        vector = self._store.query_vectors([asked])[0]
+        return vector if vector.any() else None
 
     def _run(self, vector: np.ndarray | None, k: int | None, filter: Any) -> pd.DataFrame | None:
         """Search; None where nothing can be found."""
@@ -348,18 +354,19 @@ class Search(Contents):
             return None
         return self._store.search(vectors=vector[None, :], top_k=k, where=store_filter(filter))
 
-    def _nearest(self, vector: np.ndarray | None, k: int | None, filter: Any) -> list[tuple[Document, float]]:
+    def _nearest(self, asked: Any, k: int | None, filter: Any) -> list[tuple[Document, float]]:
         with LOCK:
-            run = self._run(vector, k, filter)
+            run = self._run(self._vector_of(asked), k, filter)
             if run is None:
                 return []
             pairs = zip(run[unit_column(run)], run["score"])
             return [(self._document(unit), float(score)) for unit, score in pairs]  # type: ignore[misc]
 
     def _marginal(
-        self, vector: np.ndarray | None, k: int | None, fetch_k: int | None, lambda_: float, filter: Any
+        self, asked: Any, k: int | None, fetch_k: int | None, lambda_: float, filter: Any
     ) -> list[Document]:
         with LOCK:
+            vector = self._vector_of(asked)
             run = self._run(vector, fetch_k, filter)
             if run is None or vector is None or k == 0 or not len(run):
                 return []
