@@ -251,3 +251,34 @@ def test_lambda_outside_its_range_is_refused(lambda_):
 def test_an_unknown_metric_lists_those_in_the_table():
     with pytest.raises(ValueError, match=r"unknown metric 'ndgc@10'.*Did you mean 'ndcg@10'"):
         plot.compare(TABLE, metric="ndgc@10")
+
+
+# --- curves ---------------------------------------------------------------------------------------------
+
+LINES = pd.DataFrame(
+    {"x": [0.0, 1.0, 2.0] * 2, "y": [0.0, 1.0, 1.5, 0.0, 0.5, 0.7], "kind": ["a"] * 3 + ["b"] * 3}
+)
+POINTS = pd.DataFrame({"x": [1.0, 1.0, 2.0], "y": [1.0, 1.01, 0.7], "label": ["one", "two", "three"]})
+
+
+def test_curves_draw_each_group_and_highlight_one():
+    ax = plot.curves(LINES, x="x", y="y", by="kind", highlight="b", at=1.5, ax=new_axes())
+    a, b, at = ax.lines
+    assert (a.get_linewidth(), b.get_linewidth()) == (1.0, 2.2)
+    assert b.get_ydata().tolist() == [0.0, 0.5, 0.7] and list(at.get_xdata()) == [1.5, 1.5]
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["a", "b"]
+
+
+def test_points_at_one_place_keep_their_names_apart():
+    ax = plot.curves(LINES, POINTS, x="x", y="y", by="kind", ax=new_axes())
+    ax.figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert [text.get_text() for text in ax.texts] == ["three", "one", "two"]
+    assert not any(a.overlaps(b) for n, a in enumerate(boxes) for b in boxes[n + 1 :])
+
+
+def test_curves_of_an_empty_frame_say_so_and_a_missing_column_is_named():
+    ax = plot.curves(LINES.iloc[:0], x="x", y="y", ax=new_axes())
+    assert "nothing to draw" in [text.get_text() for text in ax.texts]
+    with pytest.raises(ValueError, match=r"missing \['weight'\]"):
+        plot.curves(LINES, x="x", y="weight")
