@@ -103,6 +103,8 @@ def json_lines(path: Readable, encoding: str = "utf-8") -> Iterator[tuple[int, d
 def table(path: Readable, encoding: str = "utf-8") -> pd.DataFrame:
     """Read a JSONL, CSV, TSV or parquet file as a frame of strings (JSON and parquet keep their types)."""
     kind = suffix(path)
+    if kind == ".json" and next((text for _, text in lines(path, encoding)), "").lstrip().startswith("["):
+        return _json_array(path, encoding)
     if kind in (".jsonl", ".json", ".ndjson"):
         return pd.DataFrame([item for _, item in json_lines(path, encoding)])
     if kind == ".parquet":
@@ -113,6 +115,17 @@ def table(path: Readable, encoding: str = "utf-8") -> pd.DataFrame:
     if not rows:
         return pd.DataFrame()
     return pd.DataFrame([dict(zip(rows[0], row)) for row in rows[1:]], columns=rows[0])
+
+
+def _json_array(path: Readable, encoding: str) -> pd.DataFrame:
+    """Read one JSON list of objects."""
+    try:
+        items = json.loads("\n".join(text for _, text in lines(path, encoding)))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path.name} is not JSON: {error}.") from None
+    if not all(isinstance(item, dict) for item in items):
+        raise ValueError(f"{path.name} must hold JSON objects, one per line or in one list.")
+    return pd.DataFrame(items)
 
 
 def _csv(path: Readable, encoding: str) -> pd.DataFrame:

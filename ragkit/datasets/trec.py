@@ -207,7 +207,14 @@ def read_qrels(path: Any, *, subtopics: bool | None = None, encoding: str = "utf
 
 
 def _fields(path: Readable, encoding: str) -> list[tuple[int, list[str], str]]:
-    return [(number, text.split(), text) for number, text in lines(path, encoding)]
+    """Cut each line at blanks and tabs; where that gives too many pieces, at tabs: ids may hold blanks."""
+    out = []
+    for number, text in lines(path, encoding):
+        fields = text.split()
+        if len(fields) > 4 and text.count("\t") in (2, 3):
+            fields = [field.strip() for field in text.split("\t")]
+        out.append((number, fields, text))
+    return out
 
 
 def _header(fields: list[str]) -> list[str]:

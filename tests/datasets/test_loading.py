@@ -305,6 +305,15 @@ def test_qrels_with_and_without_header_and_in_other_order(tmp_path):
     assert len(rk.read_qrels(write(tmp_path, {"e.txt": "\n"}) / "e.txt")) == 0
 
 
+def test_json_lists_and_ids_with_blanks(tmp_path):
+    write(tmp_path, {"d.json": '[{"_id": "1", "text": "x"},\n {"_id": "2", "text": "y"}]', "e.json": '["x"]'})
+    assert rk.read_docs(tmp_path / "d.json")["doc_id"].tolist() == ["1", "2"]
+    with pytest.raises(ValueError, match="must hold JSON objects"):
+        rk.read_docs(tmp_path / "e.json")
+    write(tmp_path, {"q.tsv": "a query\ta document\t1\n"})
+    assert rk.read_qrels(tmp_path / "q.tsv").values.tolist() == [["a query", "a document", 1]]
+
+
 def test_second_column_is_the_subtopic_when_documents_repeat(tmp_path):
     write(tmp_path, {"a": "q 1 d 1\nq 2 d 0\n", "b": "q 1 d 1\nq 2 e 0\n"})
     assert rk.read_qrels(tmp_path / "a")["subtopic"].tolist() == ["1", "2"]
