@@ -107,22 +107,24 @@ def tie_order(groups: np.ndarray, scores: np.ndarray, units: Any) -> np.ndarray:
 
 def _descending(groups: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """Order rows by group, then by score from the highest; groups of one size sort as a matrix."""
-    order = np.arange(len(groups))
+    order, grouped = None, groups
     if (groups[1:] < groups[:-1]).any():
-        small = len(groups) and groups.max() < 2**16 and groups.min() >= 0
+        small = groups.max() < 2**16 and groups.min() >= 0
         order = np.argsort(groups.astype(np.uint16) if small else groups, kind="stable")
-    starts = np.flatnonzero(np.r_[True, np.diff(groups[order]) != 0])
-    sizes = np.diff(np.r_[starts, len(order)])
+        grouped = groups[order]
+    starts = np.flatnonzero(np.r_[True, grouped[1:] != grouped[:-1]]) if len(groups) else np.empty(0, np.intp)
+    sizes = np.diff(np.r_[starts, len(groups)])
     widest = int(sizes.max(initial=0))
-    if len(sizes) < 2 or widest * len(sizes) > 3 * len(order):
+    if len(sizes) < 2 or widest * len(sizes) > 3 * len(groups):
         return np.lexsort((-scores, groups))
     # One sort along the rows of a padded matrix; what stands in the padding sorts to the end.
     filled = np.arange(widest) < sizes[:, None]
     table = np.full(filled.shape, np.inf)
-    table[filled] = -scores[order]
+    table[filled] = -(scores if order is None else scores[order])
     inside = np.argsort(table, axis=1)
     inside += starts[:, None]
-    return order[inside[filled]]
+    rows = inside[filled]
+    return rows if order is None else order[rows]
 
 
 def _ties(groups: np.ndarray, scores: np.ndarray) -> np.ndarray:

@@ -56,14 +56,15 @@ class _Places:
         self.all = n == len(rows)
         self.by_slot = np.full(n, -1, dtype=np.int64)
         self.by_slot[rows] = np.arange(len(rows))
+        self._known: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
 
     def of(self, source: Source) -> tuple[np.ndarray, np.ndarray | None]:
         """Rows of the frame for a run's rows, and which of its rows are kept (None: all)."""
-        place = self.by_slot[source.slot]
-        if self.all:
-            return place, None
-        kept = np.flatnonzero(place >= 0)
-        return place[kept], kept
+        if source.name not in self._known:
+            place = self.by_slot[source.slot]
+            kept = None if self.all else np.flatnonzero(place >= 0)
+            self._known[source.name] = (place if kept is None else place[kept]), kept
+        return self._known[source.name]
 
     def put(
         self,
