@@ -229,13 +229,39 @@ def _shaped(table: np.ndarray, a: Any, b: Any) -> Any:
     return table[0] if one_a else table[:, 0] if one_b else table
 
 
+def by_id(vectors: Any) -> Any:
+    """Turn a DataFrame or Series whose index holds ids into a dict; leave all else as it is.
+
+    Parameters
+    ----------
+    vectors : object
+        Whatever :func:`gather_vectors` takes.
+
+    Returns
+    -------
+    object
+        A dict of id to vector, or the object given. Whole numbers as an index are row numbers, not ids.
+
+    Examples
+    --------
+    >>> by_id(pd.DataFrame([[1, 0], [0, 1]], index=["b", "a"]))["a"].tolist()
+    [0, 1]
+    """
+    if not isinstance(vectors, (pd.DataFrame, pd.Series)):
+        return vectors
+    if not len(vectors) or pd.api.types.infer_dtype(vectors.index, skipna=False) != "string":
+        return vectors
+    return dict(zip(vectors.index, vectors.to_numpy()))
+
+
 def gather_vectors(vectors: Any, units: pd.Series | Sequence[str]) -> np.ndarray:
     """Look up the vector of each unit in whatever holds vectors.
 
     Parameters
     ----------
     vectors : VectorStore, mapping of id to vector, or array_like of shape (n, d)
-        An array is aligned with `units`, row by row.
+        An array is aligned with `units`, row by row; a DataFrame or Series whose index holds strings is
+        looked up by them.
     units : sequence of str, shape (n,)
         The ids wanted; repeats are allowed.
 
@@ -249,6 +275,7 @@ def gather_vectors(vectors: Any, units: pd.Series | Sequence[str]) -> np.ndarray
     ValueError
         If a unit has no vector (it is named), or an array has another number of rows.
     """
+    vectors = by_id(vectors)
     if callable(getattr(vectors, "vectors", None)):
         return vectors.vectors(list(units))
     if isinstance(vectors, Mapping):

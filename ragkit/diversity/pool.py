@@ -19,7 +19,7 @@ from ragkit.frames import (
     unit_column,
     warn,
 )
-from ragkit.similarity import as_matrix, cosine_similarity, gather_vectors
+from ragkit.similarity import as_matrix, by_id, cosine_similarity, gather_vectors
 
 _ROW = "_row_of_the_array"
 
@@ -92,6 +92,7 @@ def make_pool(
             f"fetch_k must be at least top_k, or there is nothing to choose from; got fetch_k={fetch_k} and "
             f"top_k={top_k}. Raise fetch_k, or leave it None to use the whole run."
         )
+    vectors = by_id(vectors)
     frame, aligned = _sorted_run(run, vectors)
     unit = unit_column(frame)
     starts = _check_starts(frame, unit)
@@ -208,6 +209,7 @@ def query_vectors(names: list[str], vectors: Any, queries: Any) -> np.ndarray:
             'relevance="cosine" needs queries: a dict of query_id to vector, an array with one row per query '
             "of the run, or, with a VectorStore, the queries themselves."
         )
+    queries = by_id(queries) if not _holds_text(queries) else queries
     if not _holds_text(queries):
         if isinstance(queries, Mapping):
             named = dict(zip(as_ids(list(queries), "query_id"), queries.values()))

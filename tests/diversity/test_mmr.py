@@ -168,6 +168,19 @@ def test_an_array_is_aligned_with_the_rows_as_they_were_given():
     assert mmr(run, vectors, top_k=2)["doc_id"].tolist() == ["a", "c"]
 
 
+def test_a_frame_of_vectors_with_ids_as_its_index_is_looked_up_by_id():
+    table = pd.DataFrame([[0, 1], [1, 0], [1, 0]], index=["c", "b", "a"])
+    run = run_of([0.9, 0.8, 0.1], ["a", "b", "c"])
+    assert mmr(run, table, top_k=2)["doc_id"].tolist() == ["a", "c"]
+    rows = pd.Series(list(table.to_numpy()), index=table.index)
+    assert mmr(run, rows, top_k=2)["doc_id"].tolist() == ["a", "c"]
+    numbered = table.iloc[::-1].reset_index(drop=True)  # no ids: aligned with the rows of the run
+    assert mmr(run, numbered, top_k=2)["doc_id"].tolist() == ["a", "c"]
+    queries = pd.DataFrame([[0.0, 1.0]], index=["q"])
+    picked = mmr(run, table, top_k=1, relevance="cosine", queries=queries)
+    assert picked["doc_id"].tolist() == ["c"]
+
+
 def test_picking_again_from_a_picked_run_replaces_the_ledger():
     rng = np.random.default_rng(1)
     vectors = {f"d{n:03}": rng.normal(size=4) for n in range(20)}
