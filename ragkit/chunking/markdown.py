@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -108,8 +109,10 @@ class _Reader:
 
     def _close(self, at: int) -> None:
         """End the open paragraph before `at`."""
-        end = end_of_word(self.text, max(self.block, 0), at)
-        if self.block >= 0 and end > (self.out.blocks[-1] if self.out.blocks else 0):
+        if self.block < 0:
+            return
+        end = end_of_word(self.text, self.block, at)
+        if end > (self.out.blocks[-1] if self.out.blocks else 0):
             self.out.blocks.append(end)
         self.block = -1
 
@@ -165,8 +168,6 @@ class Outside(Boundaries):
         self._inner, self._starts, self._ends = inner, [a for a, _ in spans], [b for _, b in spans]
 
     def _around(self, cut: int) -> tuple[int, int] | None:
-        from bisect import bisect_left
-
         n = bisect_left(self._starts, cut) - 1
         return (self._starts[n], self._ends[n]) if n >= 0 and cut < self._ends[n] else None
 

@@ -54,4 +54,10 @@ def end_of_word(text: str, low: int, at: int) -> int:
     """
     if at > low and "!" <= text[at - 1] <= "~":
         return at
+    near = at - 256  # a long stretch is not copied to look at its end
+    while near > low:
+        end = near + len(text[near:at].rstrip())
+        if end > near:
+            return end
+        near -= 4 * (at - near)
     return low + len(text[low:at].rstrip())
