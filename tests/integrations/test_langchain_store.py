@@ -245,8 +245,8 @@ def test_embeddings_of_another_dimension_or_with_nan_are_refused_and_named():
     store = filled()
     with pytest.raises(ValueError, match="must have 2 numbers"):
         store.add_embeddings([("x", [1.0, 2.0, 3.0])])
-    with pytest.raises(ValueError, match=r"'nan'|nan"):
-        store.add_embeddings([("x", [1.0, math.nan])], ids=["nan"])
+    with pytest.raises(ValueError, match="'bad'"):
+        store.add_embeddings([("x", [1.0, math.nan])], ids=["bad"])
     with pytest.raises(ValueError, match="must have 2 numbers"):
         store.similarity_search_by_vector([1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match=r"NaN|nan"):

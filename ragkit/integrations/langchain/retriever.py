@@ -20,6 +20,7 @@ from ragkit.bm25 import KeywordIndex
 from ragkit.frames import as_queries, as_run, check_choice, check_top_k
 from ragkit.hybrid import HybridSearch
 from ragkit.integrations.langchain.documents import LOCK, documents_of_run, readable, stores_of
+from ragkit.integrations.langchain.embeddings import EmbeddingsAdapter
 from ragkit.integrations.langchain.store import RagkitVectorStore
 from ragkit.vectors import VectorStore
 
@@ -102,9 +103,7 @@ class RagkitRetriever(BaseRetriever):
     @model_validator(mode="after")
     def _can_be_asked(self) -> RagkitRetriever:
         """Check source and knobs once, where they enter."""
-        if isinstance(self.source, RagkitVectorStore):
-            self.source = self.source.store
-        if not isinstance(self.source, _SEARCHES) and not callable(self.source):
+        if not isinstance(self._ragkit, _SEARCHES) and not callable(self.source):
             raise ValueError(
                 "source must be a KeywordIndex, a VectorStore, a HybridSearch or a callable queries -> run; "
                 f"got {type(self.source).__name__}."
@@ -196,14 +195,21 @@ class RagkitRetriever(BaseRetriever):
 
     # ---------------------------------------------------------------- inside
 
+    @property
+    def _ragkit(self) -> Any:
+        """The search itself, without LangChain's clothes."""
+        return self.source.store if isinstance(self.source, RagkitVectorStore) else self.source
+
     def _search(self, query: str, k: int | None, knobs: dict[str, Any]) -> pd.DataFrame:
-        queries = as_queries(query)
-        if isinstance(self.source, _SEARCHES):
-            return self.source.search(queries, top_k=k, **knobs)
-        takes = _keywords(self.source)
+        queries, search = as_queries(query), self._ragkit
+        if isinstance(self.source, RagkitVectorStore):
+            knobs = knobs | _query_vectors(self.source, query)
+        if isinstance(search, _SEARCHES):
+            return search.search(queries, top_k=k, **knobs)
+        takes = _keywords(search)
         if takes is not None and "top_k" in takes:
             knobs = knobs | {"top_k": k}
-        run = as_run(self.source(queries, **knobs))
+        run = as_run(search(queries, **knobs))
         return run if k is None else run[run["rank"] <= k].reset_index(drop=True)
 
     def _documents(self, run: pd.DataFrame, stores: list[Any]) -> list[Document]:
@@ -213,7 +219,8 @@ class RagkitRetriever(BaseRetriever):
         return documents_of_run(run, where, leave_out=("text", "query_id"))  # there is one query
 
     def _check_knobs(self, knobs: Mapping[str, Any]) -> None:
-        takes = _keywords(self.source.search if isinstance(self.source, _SEARCHES) else self.source)
+        search = self._ragkit
+        takes = _keywords(search.search if isinstance(search, _SEARCHES) else search)
         for name in knobs if takes is not None else ():
             check_choice("knob of the search", name, sorted(set(takes or ()) - _NOT_KNOBS))
 
@@ -224,6 +231,13 @@ def _as_child(run_manager: Any, function: Callable[..., Any], *args: Any) -> Any
         return function(*args)
     with set_config_context({"callbacks": run_manager.get_child()}) as context:
         return context.run(function, *args)
+
+
+def _query_vectors(store: RagkitVectorStore, query: str) -> dict[str, Any]:
+    """Embed a query with the LangChain embeddings of a store; one that embeds by itself needs nothing."""
+    model = store.embeddings
+    by_itself = isinstance(model, EmbeddingsAdapter) and store.store.can_embed
+    return {} if by_itself or not len(store) else {"vectors": [model.embed_query(query)]}
 
 
 def _keywords(function: Callable[..., Any]) -> list[str] | None:
