@@ -195,6 +195,12 @@ def test_what_cannot_work_is_refused_at_once(options, said):
         RagkitRetriever(**options)
 
 
+def test_a_source_may_be_given_by_place_and_not_twice(hybrid):
+    assert RagkitRetriever(hybrid, k=1) == RagkitRetriever(source=hybrid, k=1)
+    with pytest.raises(TypeError, match="source"):
+        RagkitRetriever(hybrid, source=hybrid)
+
+
 def test_a_misspelt_knob_of_one_call_and_a_query_that_is_no_text_raise(hybrid):
     retriever = RagkitRetriever(source=hybrid)
     with pytest.raises(ValueError, match=r"'lambda'.*Did you mean 'lambda_'"):

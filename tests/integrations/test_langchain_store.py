@@ -356,6 +356,7 @@ def test_an_existing_store_of_ragkit_is_shared_with_its_columns_as_metadata():
     docs = [{"doc_id": "a", "text": "red fox", "year": 2020}, {"doc_id": "b", "text": "blue whale"}]
     store = rk.VectorStore(docs)
     wrapped = RagkitVectorStore(store=store)
+    assert RagkitVectorStore(store).store is wrapped.store is store
     assert wrapped.similarity_search("whale", k=1) == [Document("blue whale", id="b")]
     assert wrapped.get_by_ids(["a"]) == [Document("red fox", metadata={"year": 2020}, id="a")]
     wrapped.add_texts(["green wine"], ids=["c"])

@@ -32,6 +32,8 @@ class Contents(LangChainVectorStore):
         metric: str | None = None,
         relevance_score_fn: Callable[[float], float] | None = None,
     ):
+        if isinstance(embedding, VectorStore) and store is None:
+            embedding, store = None, embedding
         if embedding is not None and not isinstance(embedding, Embeddings) and not callable(embedding):
             raise TypeError(
                 "embedding must be LangChain Embeddings or a callable list of str -> array (n, d); "

@@ -34,8 +34,8 @@ class RagkitRetriever(BaseRetriever):
     Parameters
     ----------
     source : KeywordIndex, VectorStore, HybridSearch or callable
-        What retrieves. A callable takes a queries frame and gives a run, as ``functools.partial`` of a
-        search does, or a function that fuses and diversifies.
+        What retrieves; the only one that may stand without its name. A callable takes a queries frame and
+        gives a run, as ``functools.partial`` of a search does, or a function that fuses and diversifies.
     docs : documents or store, optional
         Where the texts and metadata are; None for the stores behind `source`.
     k : int or None, default=4
@@ -78,6 +78,9 @@ class RagkitRetriever(BaseRetriever):
     params: dict[str, Any] = Field(default_factory=dict)
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    def __init__(self, source: Any = None, /, **kwargs: Any):
+        super().__init__(**({} if source is None else {"source": source}), **kwargs)
 
     @model_validator(mode="before")
     @classmethod

@@ -23,7 +23,7 @@ class RagkitVectorStore(Search):
     ----------
     embedding : Embeddings or callable, optional
         LangChain embeddings or a ragkit embedder. None for the embedder of `store`, or ``LSAEmbedder()``,
-        which the store fits to its own texts.
+        which the store fits to its own texts. A ragkit store alone may stand here too.
     store : VectorStore, optional
         The ragkit store to work on; None for a new one. It is shared, not copied.
     metric : {"cosine", "dot", "euclidean"}, optional
