@@ -30,6 +30,7 @@ MAY_IMPORT = (
     {"frames": set(), "text": {"frames"}, "similarity": {"frames"}}
     | {name: BASE for name in ALGORITHMS}
     | {"vectors": BASE | {"diversity"}}
+    | {"diversity": BASE | {"metrics"}}  # the measures of each interval of mmr_path
     | {name: BASE | ALGORITHMS | WORKFLOWS for name in WORKFLOWS}
     | {"plot": BASE | ALGORITHMS | WORKFLOWS}
     | {"widgets": BASE | ALGORITHMS | WORKFLOWS | {"plot"}}

@@ -7,7 +7,6 @@ selection; nothing is sampled.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -351,8 +350,8 @@ def score_intervals(
     dict of str to ndarray
         One value per selection, by the metric's name.
     """
-    # By name, not by import: algorithm modules stand side by side and meet as frames.
-    evaluate = importlib.import_module("ragkit.metrics").evaluate
+    from ragkit.metrics import evaluate
+
     counts = [len(found.picks) for _, found in paths]
     number = np.arange(sum(counts)).astype(str).astype(object)
     run, vectors = _selections_as_run(pool, paths, number)
