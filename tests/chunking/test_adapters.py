@@ -93,7 +93,7 @@ def test_what_is_no_list_of_chunks_is_refused():
         chunk("One.", method=Texts(["One."]), window=2)
 
 
-PROSE = "A first line. And more of it, e.g. this.\n\nAnother paragraph; with words\nover two lines. End.  Last."
+PROSE = "A first line. And more of it, e.g. this.\n\nAnother paragraph; of words\non two lines. End.  Last."
 
 
 def check_located(frame):
