@@ -104,6 +104,10 @@ def test_bound_methods_partials_and_retrievers_of_a_store_know_their_documents(h
         RagkitRetriever(source=functools.partial(hybrid.search, lambda_=0.5), k=2).invoke("brown fox") == want
     )
     assert RagkitRetriever(source=hybrid.search, params={"lambda_": 0.5}, k=2).invoke("brown fox") == want
+    near = hybrid.store.retriever(search_type="mmr", top_k=3, fetch_k=5)
+    picked = RagkitRetriever(near, k=2).invoke("brown fox")
+    assert [doc.id for doc in picked] == near("brown fox")["doc_id"].tolist()[:2]
+    assert picked[1].page_content and "max_similarity" in picked[1].metadata
 
 
 def test_a_search_that_is_filled_later_is_found_behind_its_method():
