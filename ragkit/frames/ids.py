@@ -51,9 +51,10 @@ def as_ids(values: Any, name: str) -> pd.Series:
     if series.isna().any():
         raise ValueError(_missing(series, name))
     if pd.api.types.infer_dtype(series, skipna=False) == "string":
-        if (series == "").any():
+        empty = series.to_numpy(dtype=object) == ""  # all strings: numpy need not look for missing ones
+        if empty.any():
             raise ValueError(
-                f"{name} holds an empty string in row {int(np.argmax(series == ''))}; give every row an id."
+                f"{name} holds an empty string in row {int(empty.argmax())}; give every row an id."
             )
         return series
     return pd.Series(_texts(series.tolist(), name), dtype="str")

@@ -109,7 +109,7 @@ class Judgements:
 
     def match(self, run: pd.DataFrame) -> Judged:
         """Find the judged documents in a run that is sorted by query and rank."""
-        own, unique = codes_of(run["query_id"])
+        own, unique = _queries_of(run)
         row_query = self.queries.get_indexer(unique)[own] if len(run) else _none()
         row_doc, run_docs = codes_of(run["doc_id"])
         doc = run_docs.get_indexer(self.docs)[self.doc]  # -1: never returned
@@ -192,11 +192,21 @@ def codes_in(ids: pd.Series, known: pd.Index) -> np.ndarray:
 
 def queries_in(run: pd.DataFrame) -> pd.Index:
     """List the queries of a run whose rows stand together by query, in order."""
+    return _queries_of(run)[1]
+
+
+def _queries_of(run: pd.DataFrame) -> tuple[np.ndarray, pd.Index]:
+    """Number the queries of such a run without a look at every id but its neighbour."""
     ids = run["query_id"]
-    if not isinstance(ids.dtype, pd.CategoricalDtype):
-        return pd.Index(ids.astype(object).unique())
-    codes = ids.cat.codes.to_numpy()
-    return pd.Index(ids.cat.categories[codes[_starts(codes)]].to_numpy(dtype=object))
+    if isinstance(ids.dtype, pd.CategoricalDtype):
+        keys: np.ndarray = ids.cat.codes.to_numpy()
+        starts = _starts(keys)
+        names = ids.cat.categories[keys[starts]].to_numpy(dtype=object)
+    else:
+        keys = ids.to_numpy(dtype=object)
+        starts = _starts(keys)
+        names = keys[starts]
+    return np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(keys)])), pd.Index(names, dtype=object)
 
 
 def _starts(groups: np.ndarray) -> np.ndarray:
