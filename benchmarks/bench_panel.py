@@ -1,6 +1,7 @@
 """How long after a key press has the lab changed? Real JupyterLab, real Chromium, the keyboard.
 
     python benchmarks/bench_panel.py [--docs 2000 100000] [--steps 15]
+    python benchmarks/bench_panel.py --kernel        # CPU time alone, which a busy machine does not distort
 
 Per slider: milliseconds from the key press to the changed table, to the last changed plot, and to the
 changed means over all queries (which come later on purpose), as medians of single steps; nan where the step
@@ -52,6 +53,33 @@ WATCH = """() => {
         .observe(found.closest('.widget-html'), {subtree: true, childList: true, characterData: true});
 }"""
 SLIDERS = ["weights['vector']", "k1", "top_k", "lambda_"]
+
+
+def kernel(n, plots, count):
+    """Milliseconds of CPU per step in the kernel, without a page: the table, and table and plots."""
+    names = {}
+    exec(SETUP.format(n=n), names)
+    panel = names["explore"](names["hybrid"], names["queries"], names["qrels"], lambda_=0.5, plots=plots)
+    cls, marks = type(panel), {}
+    draw, late = cls._show_pictures, cls._run_late
+
+    def show(self):
+        marks["table"] = time.process_time()
+        draw(self)
+        marks["plots"] = time.process_time()
+
+    cls._show_pictures, cls._run_late = show, lambda self: None
+    moves = {"weight": 0.01, "k1": 0.05, "top_k": 1, "lambda_": 0.01}
+    for name, by in moves.items():
+        control, times = panel.controls[name], []
+        for step in range(count + 2):
+            start = time.process_time()
+            control.value += by if step % 2 else -by
+            times.append([(marks[part] - start) * 1e3 for part in ("table", "plots")])
+        table, both = (statistics.median(column) for column in zip(*times[2:]))
+        print(f"{n:>8} {name:<20} {table:>9.0f} {both:>9.0f}", flush=True)
+    cls._show_pictures, cls._run_late = draw, late
+    panel.close()
 
 
 def load(path, name):
@@ -113,7 +141,15 @@ def main():
     parser.add_argument("--docs", type=int, nargs="*", default=[2_000, 100_000])
     parser.add_argument("--steps", type=int, default=15)
     parser.add_argument("--plots", nargs="*", default=["ranks"])
+    parser.add_argument(
+        "--kernel", action="store_true", help="CPU time in the kernel alone; needs no browser"
+    )
     options = parser.parse_args()
+    if options.kernel:
+        print(f"{'docs':>8} {'slider':<20} {'table ms':>9} {'plots ms':>9}   CPU time in the kernel")
+        for n in options.docs:
+            kernel(n, options.plots, options.steps)
+        return
     try:
         import jupyterlab  # noqa: F401
         from playwright.sync_api import sync_playwright

@@ -10,6 +10,7 @@ import base64
 import io
 import warnings
 from collections.abc import Callable, Iterable
+from functools import cache
 from html import escape
 from typing import Any
 
@@ -35,13 +36,11 @@ class Picture:
 
     def __init__(self, width: float, height: float):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.backends.backend_svg import FigureCanvasSVG
         from matplotlib.figure import Figure
         from matplotlib.transforms import ScaledTranslation
 
         # 72 dots per inch, as SVG has it, so that labels are measured in the units they are drawn in.
         self.figure: Any = Figure(figsize=(width, height), dpi=72)
-        self._svg = FigureCanvasSVG(self.figure)
         self._agg = FigureCanvasAgg(self.figure)
         self.ax = self.figure.subplots()
         self.ax.tick_params(labelsize=9)
@@ -98,7 +97,10 @@ class Picture:
         ):
             warnings.filterwarnings("ignore", message="Glyph")
             self._transparent()
-            self._svg.print_svg(buffer, metadata=_DROP)
+            width, height = self.figure.get_size_inches()
+            renderer = _renderer_class()(width * 72, height * 72, buffer, image_dpi=72, metadata=_DROP)
+            self.figure.draw(renderer)
+            renderer.finalize()
         return _themed(buffer.getvalue(), self.alt)
 
     def png(self) -> bytes:
@@ -138,6 +140,25 @@ class Picture:
         self.figure.patch.set_visible(False)
         for ax in self.figure.axes:
             ax.patch.set_visible(False)
+
+
+@cache
+def _renderer_class() -> Any:
+    """Matplotlib's SVG renderer with a memory, for measuring labels costs as much as drawing all else."""
+    from matplotlib.backends.backend_svg import RendererSVG
+
+    known: dict[Any, Any] = {}
+
+    class Renderer(RendererSVG):
+        def get_text_width_height_descent(self, s: str, prop: Any, ismath: Any) -> Any:
+            key = (s, hash(prop), ismath)
+            if key not in known:
+                if len(known) > 5000:
+                    known.clear()
+                known[key] = super().get_text_width_height_descent(s, prop, ismath)
+            return known[key]
+
+    return Renderer
 
 
 def fit(figure: Any, ax: Any, renderer: Any) -> None:

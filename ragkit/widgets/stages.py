@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -53,13 +54,14 @@ class Stages:
         self.qrels = None if qrels is None else as_qrels(qrels)
         self.metrics = [metrics] if isinstance(metrics, str) or callable(metrics) else list(metrics)
         self._docs = None if docs is None else as_docs(docs)
-        self._paths, self._all = StageCache(8), StageCache(12)
+        self._paths, self._all, self._scores = StageCache(8), StageCache(12), StageCache(64)
+        self._texts: dict[Any, Text] = {}
 
     def find(
         self,
         query: tuple[str, str],
         params: dict[str, Any],
-        others: Mapping[str, dict[str, Any]],
+        others: dict[str, dict[str, Any]],
         *,
         path: bool,
         weights: bool,
@@ -94,7 +96,8 @@ class Stages:
             warnings.simplefilter("ignore", RetrievalWarning)
             runs = {name: self.hybrid.search(ask, **other) for name, other in others.items()}
         systems = self._systems(pool, value, params["lambda_"] is not None)
-        scores = self._score(query_id, runs | {"now": value})
+        settings = {name: fingerprint(other) for name, other in (others | {"now": params}).items()}
+        scores = self._score(query_id, runs | {"now": value}, settings)
         return Found(
             value,
             pool,
@@ -215,7 +218,9 @@ class Stages:
         best = mine.groupby("doc_id")["relevance"].max()
         return {str(doc): int(grade) for doc, grade in best.items()}
 
-    def _score(self, query_id: str, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame | None:
+    def _score(
+        self, query_id: str, runs: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]
+    ) -> pd.DataFrame | None:
         """Metrics of one query as rows, settings as columns."""
         if self.qrels is None:
             return None
@@ -227,10 +232,16 @@ class Stages:
             # That a single query finds nothing relevant is what the lab is there to show.
             warnings.simplefilter("ignore", RetrievalWarning)
             for name, run in runs.items():
-                table = evaluate(_documents(run), qrels, metrics=self.metrics)
-                out.setdefault("metric", table["metric"].tolist())
-                out[name] = table["value"].tolist()
+                # Of several columns only the last one changes from step to step.
+                key = (query_id, settings[name], fingerprint(self._versions()))
+                table = self._scores.get(key, partial(self._evaluated, run, qrels))
+                out.setdefault("metric", table[0])
+                out[name] = table[1]
         return pd.DataFrame(out)
+
+    def _evaluated(self, run: pd.DataFrame, qrels: pd.DataFrame) -> tuple[list[str], list[float]]:
+        table = evaluate(_documents(run), qrels, metrics=self.metrics)
+        return table["metric"].tolist(), table["value"].tolist()
 
     # --- all queries --------------------------------------------------------------------------------------
 
@@ -318,6 +329,14 @@ class Stages:
         Text
             Empty where nothing is known.
         """
+        key = (unit_id, doc_id, *self._versions())
+        if key not in self._texts:
+            if len(self._texts) > 5000:
+                self._texts.clear()
+            self._texts[key] = self._found(unit_id, doc_id)
+        return self._texts[key]
+
+    def _found(self, unit_id: str, doc_id: str) -> Text:
         if self._docs is not None:
             for column, key in ((unit_column(self._docs, "docs"), unit_id), ("doc_id", doc_id)):
                 rows = self._docs[self._docs[column] == key]
