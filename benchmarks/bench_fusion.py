@@ -36,17 +36,18 @@ def alternate(jobs: dict[str, Callable], repeats: int = 5) -> dict[str, list[flo
     return times
 
 
+middle = statistics.median
+
+
 def report(title: str, times: dict[str, list[float]], ours: str = "ragkit") -> None:
     """Print least and median time of each, and the ratio to ours."""
     print(f"\n{title}")
     base = times[ours]
     for name, t in times.items():
         ratio = (
-            ""
-            if name == ours
-            else f"  {min(t) / min(base):5.1f}x (median {statistics.median(t) / statistics.median(base):.1f}x)"
+            "" if name == ours else f"  {min(t) / min(base):5.1f}x (median {middle(t) / middle(base):.1f}x)"
         )
-        print(f"  {name:<28} min {min(t):9.1f} ms  median {statistics.median(t):9.1f} ms{ratio}")
+        print(f"  {name:<28} min {min(t):9.1f} ms  median {middle(t):9.1f} ms{ratio}")
 
 
 def make_runs(n_queries: int, depth: int, n_runs: int, n_docs: int, seed: int = 0) -> dict[str, pd.DataFrame]:
@@ -96,13 +97,21 @@ def ranx_fuse(runs: dict[str, pd.DataFrame], method: str) -> Callable | None:
     except ImportError:
         print("ranx is not installed: skipped")
         return None
-    made = [
-        ranx.Run.from_df(f.astype({"query_id": object, "doc_id": object}).rename(columns={"query_id": "q_id"}), q_id_col="q_id", doc_id_col="doc_id", score_col="score")
-        for f in runs.values()
-    ]  # fmt: skip
+    made = ranx_runs(runs)
     params = {"k": 60} if method == "rrf" else {"weights": [1.0] * len(made)}
     norm = None if method == "rrf" else "min-max"
     return lambda: ranx.fuse(runs=made, norm=norm, method=method, params=params)
+
+
+def plain(frame: pd.DataFrame) -> pd.DataFrame:
+    """Make the ids what ranx asks for."""
+    return frame.astype({"query_id": object, "doc_id": object})
+
+
+def ranx_runs(runs: dict[str, pd.DataFrame]) -> list:
+    import ranx
+
+    return [ranx.Run.from_df(plain(f), "query_id", "doc_id", "score") for f in runs.values()]
 
 
 def check_equal(ours: pd.DataFrame, theirs: pd.DataFrame) -> None:
@@ -124,10 +133,8 @@ def bench_langchain(n_queries: int = 200, depth: int = 1000) -> None:
         return
     runs = make_runs(n_queries, depth, 2, 2 * depth)
     ensemble = EnsembleRetriever.model_construct(retrievers=[], weights=[0.5, 0.5], c=60, id_key=None)
-    lists = [
-        [[Document(page_content=str(d)) for d in rows["doc_id"]] for _, rows in f.groupby("query_id", observed=True)]
-        for f in runs.values()
-    ]  # fmt: skip
+    groups = [f.groupby("query_id", observed=True)["doc_id"] for f in runs.values()]
+    lists = [[[Document(page_content=str(d)) for d in docs] for _, docs in group] for group in groups]
     jobs = {
         "ragkit": lambda: rk.fuse(runs, weights=[0.5, 0.5]),
         "langchain (per query)": lambda: [
@@ -184,12 +191,8 @@ def bench_path(n_queries: int = 1000, depth: int = 100, n_docs: int = 1000) -> N
     except ImportError:
         print("ranx is not installed: skipped")
     else:
-        qrels = ranx.Qrels.from_df(
-            judged.astype({"query_id": object, "doc_id": object}), "query_id", "doc_id", "relevance"
-        )
-        made = [
-            ranx.Run.from_df(f.astype({"query_id": object, "doc_id": object}), "query_id", "doc_id", "score") for f in runs.values()
-        ]  # fmt: skip
+        qrels = ranx.Qrels.from_df(plain(judged), "query_id", "doc_id", "relevance")
+        made = ranx_runs(runs)
         options = {"norm": "min-max", "method": "wsum", "metric": "ndcg@10", "show_progress": False}
 
         def grid() -> object:
