@@ -417,7 +417,7 @@ def test_a_ragkit_embedder_serves_as_embeddings_and_embeddings_as_a_ragkit_embed
         == "red fox"
     )
     adapter = EmbeddingsAdapter(Table(WORDS, query={"alpha": [0, 1]}))
-    store = rk.VectorStore(["alpha", "gamma"], embed=adapter, query_embed=adapter.query)
+    store = rk.VectorStore(["alpha", "gamma"], embed=adapter)
     assert store.search("alpha", top_k=1)["doc_id"].tolist() == ["1"]  # as a query, alpha points to gamma
 
 
@@ -431,6 +431,26 @@ def test_an_adapter_passes_the_asynchronous_forms_on_and_shows_no_secret():
     ragkits = EmbeddingsAdapter(lambda texts: np.ones((len(texts), 2)))
     assert asyncio.run(ragkits.aembed_query("x")) == [1.0, 1.0]
     assert asyncio.run(ragkits.aembed_documents([])) == []
+
+
+def test_an_adapter_embeds_queries_as_the_embedder_wants_them():
+    class Prefixed:
+        """Documents and queries differ, as models with prefixes want it."""
+
+        def __init__(self, first=1.0):
+            self.first = first
+
+        @property
+        def queries(self):
+            return Prefixed(2.0)
+
+        def __call__(self, texts):
+            return [[self.first, 0.0] for _ in texts]
+
+    adapter = EmbeddingsAdapter(Prefixed())
+    assert (adapter.embed_documents(["x"]), adapter.embed_query("x")) == ([[1.0, 0.0]], [2.0, 0.0])
+    own = EmbeddingsAdapter(Prefixed(), query_embed=Prefixed(3.0))
+    assert own.embed_query("x") == [3.0, 0.0]
 
 
 def test_an_adapter_refuses_what_it_cannot_use():

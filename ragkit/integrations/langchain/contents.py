@@ -332,8 +332,7 @@ def _model_of(embedding: Any, store: VectorStore | None) -> Any:
 
 def _new_store(embedding: Any, metric: str) -> VectorStore:
     if isinstance(embedding, Embeddings):
-        adapter = EmbeddingsAdapter(embedding)
-        return VectorStore(embed=adapter, query_embed=adapter.query, metric=metric)
+        return VectorStore(embed=EmbeddingsAdapter(embedding), metric=metric)
     return VectorStore(embed=embedding, metric=metric)
 
 

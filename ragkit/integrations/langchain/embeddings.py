@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
+from ragkit.embedding import LangChainEmbedder
 from ragkit.similarity import as_matrix
 
 
@@ -20,11 +21,13 @@ class EmbeddingsAdapter(Embeddings):
         LangChain embeddings, or ``list of str -> array (n, d)``. A ragkit embedder that has ``fit`` must be
         fitted beforehand; a store fits its own, see ``RagkitVectorStore.embeddings``.
     query_embed : callable, optional
-        A ragkit embedder for queries where theirs differs; None for `embed`. LangChain's have their own.
+        A ragkit embedder for queries where theirs differs; None for ``embed.queries`` where there is such a
+        thing, else `embed`. LangChain's have their own.
 
     See Also
     --------
-    ragkit.VectorStore : Takes it as ``embed=``, with its :meth:`query` as ``query_embed=``.
+    ragkit.LangChainEmbedder : The way from LangChain to ragkit alone, with batches and a bar.
+    ragkit.VectorStore : Takes it as ``embed=`` and embeds queries with its :attr:`queries`.
 
     Examples
     --------
@@ -85,7 +88,7 @@ class EmbeddingsAdapter(Embeddings):
         """
         if isinstance(self.wrapped, Embeddings):
             return self.wrapped.embed_query(text)
-        return _lists(self._query_embed or self.wrapped, [text])[0]
+        return _lists(self.queries, [text])[0]
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed documents, asynchronously where the wrapped embeddings can.
@@ -121,6 +124,13 @@ class EmbeddingsAdapter(Embeddings):
             return await self.wrapped.aembed_query(text)
         return await super().aembed_query(text)
 
+    @property
+    def queries(self) -> Callable[[list[str]], Any]:
+        """The ragkit embedder for queries; a store that is given this one uses it by itself."""
+        if isinstance(self.wrapped, Embeddings):
+            return LangChainEmbedder(self.wrapped, progress=False).queries
+        return self._query_embed or getattr(self.wrapped, "queries", None) or self.wrapped
+
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
         """Embed documents as ragkit's stores ask for it.
 
@@ -134,24 +144,9 @@ class EmbeddingsAdapter(Embeddings):
         ndarray of float, shape (n, d)
             One row per text.
         """
-        rows = self.embed_documents(list(texts))
-        return as_matrix(rows, "the embedder's vectors") if len(rows) else np.empty((0, 0))
-
-    def query(self, texts: Sequence[str]) -> np.ndarray:
-        """Embed queries as ragkit's stores ask for it.
-
-        Parameters
-        ----------
-        texts : sequence of str, shape (n,)
-            Their texts.
-
-        Returns
-        -------
-        ndarray of float, shape (n, d)
-            One row per text.
-        """
-        rows = [self.embed_query(text) for text in texts]
-        return as_matrix(rows, "the embedder's vectors") if rows else np.empty((0, 0))
+        if isinstance(self.wrapped, Embeddings):
+            return LangChainEmbedder(self.wrapped, progress=False)(texts)
+        return as_matrix(self.wrapped(list(texts)), "the embedder's vectors")
 
 
 def _lists(embed: Callable[[list[str]], Any], texts: list[str]) -> list[list[float]]:

@@ -172,10 +172,8 @@ class RagkitVectorStore(Search):
             If it is damaged, something else, or the embeddings are others.
         """
         model = embedding if isinstance(embedding, Embeddings) else None
-        adapter = None if model is None else EmbeddingsAdapter(model)
-        store = VectorStore.load(
-            folder, embed=adapter or embedding, query_embed=None if adapter is None else adapter.query
-        )
+        embed = embedding if model is None else EmbeddingsAdapter(model)
+        store = VectorStore.load(folder, embed=embed)
         return cls(model, store=store, relevance_score_fn=relevance_score_fn)
 
     def as_retriever(self, **kwargs: Any) -> VectorStoreRetriever:
