@@ -41,7 +41,8 @@ def fuse(
         Higher scores must be better: convert distances first, such as ``score=1 - distance``.
     method : str or callable, default="rrf"
         By rank r: ``rrf`` sums ``w / (k + r)``; ``isr`` sums ``w / r**2``, times the number of runs that
-        have the unit; ``borda`` gives ``c - r + 1`` points of c candidates; ``condorcet`` counts duels won.
+        have the unit; ``borda`` gives ``c - r + 1`` points of c candidates; ``condorcet`` counts duels won
+        (all pairs of units meet, so keep the runs short).
         By normalised score s: ``linear`` and ``sum`` add ``w * s``; ``mnz`` multiplies the sum by the number
         of runs that have the unit, ``anz`` divides it; ``max``, ``min``, ``median`` pick one ``w * s``;
         ``dbsf`` and ``tm2c2`` are ``linear`` with the normaliser of their name. A callable
@@ -72,7 +73,7 @@ def fuse(
     -------
     DataFrame
         A run over the union, with its ledger: ``relative_score`` (score by the highest that these weights
-        allow), ``source`` (``"keyword+vector"``), and for each run ``<name>_rank``, ``<name>_score``,
+        allow; 0 for a negative one), ``source`` (``"keyword+vector"``), and for each run ``<name>_rank``, ``<name>_score``,
         ``<name>_normalized``, ``<name>_contribution``. The contributions add up to ``score``; where one run
         decides (max, min, median), its column holds the score and the others 0.
 
