@@ -73,9 +73,9 @@ def fuse(
     -------
     DataFrame
         A run over the union, with its ledger: ``relative_score`` (score by the highest that these weights
-        allow; 0 for a negative one), ``source`` (``"keyword+vector"``), and for each run ``<name>_rank``, ``<name>_score``,
-        ``<name>_normalized``, ``<name>_contribution``. The contributions add up to ``score``; where one run
-        decides (max, min, median), its column holds the score and the others 0.
+        allow; 0 for a negative one), ``source`` (``"keyword+vector"``), and for each run ``<name>_rank``,
+        ``<name>_score``, ``<name>_normalized``, ``<name>_contribution``. The contributions add up to
+        ``score``; where one run decides (max, min, median), its column holds the score and the others 0.
 
     Raises
     ------
