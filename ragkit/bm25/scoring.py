@@ -211,7 +211,9 @@ class Scorer:
             return np.empty(0, dtype=np.int64), np.empty(0)
         ordered = self.ordered(terms)
         rare = sum(6 * df <= self.n for df, _, _ in ordered)
-        few = 4 * sum(df for df, _, _ in ordered[:rare]) < self.n
+        # With frequent terms around, looking at few documents is a gamble: take it where it costs little.
+        share = 4 if rare == len(ordered) else 16
+        few = share * sum(df for df, _, _ in ordered[:rare]) < self.n
         scratch = self._spare.pop() if self._spare else np.zeros(self.n)
         try:
             rows = self._add_all(scratch, ordered[:rare], few)

@@ -268,14 +268,14 @@ class _Lexicon:
     def __init__(self, tokenizer: Tokenizer, vocab: dict[str, int]):
         self.tokenizer, self.vocab = tokenizer, vocab
         self.keys = np.empty(0, dtype=np.uint64)
-        self.spelling: list[bytes] = []
+        self.spelling: list[bytes] = []  # of words whose key is a hash; other keys are the spelling
         self.term = array("q")
         self.several: list[tuple[int, ...]] = []
 
     def learn(self, keys: np.ndarray, words: list[bytes]) -> None:
         """Take in words that are new."""
         self.keys = np.concatenate([self.keys, keys])
-        self.spelling += words
+        self.spelling += [word if key >> 63 else b"" for word, key in zip(words, keys.tolist())]
         t, vocab = self.tokenizer, self.vocab
         dropped, shortest = t.dropped, t.min_length
         for word in b"\0".join(words).decode("utf-8", "surrogatepass").split("\0") if words else ():
