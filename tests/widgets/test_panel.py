@@ -386,3 +386,16 @@ def test_a_picture_has_alternative_text_and_follows_the_theme():
 def test_text_in_a_picture_is_escaped():
     svg = Picture(3, 2).draw(lambda ax: ax.set_title("<script>alert(1)</script>"), "x")
     assert "<script>" not in svg
+
+
+def test_an_exported_notebook_shows_the_panel_standing_still(toy):
+    nbformat = pytest.importorskip("nbformat")
+    nbconvert = pytest.importorskip("nbconvert")
+    from nbformat import v4
+
+    bundle = {k: v for k, v in toy._repr_mimebundle_().items() if k.startswith("text/")}
+    cell = v4.new_code_cell(
+        "panel", outputs=[v4.new_output("execute_result", data=bundle, execution_count=1)]
+    )
+    page, _ = nbconvert.HTMLExporter().from_notebook_node(v4.new_notebook(cells=[cell]))
+    assert nbformat.validate is not None and 'class="rk-table"' in page and "2 numbers" in page

@@ -249,7 +249,7 @@ class TuneMMR(TeachPanel):
         """Draw relevance to the right, penalty to the left, and their sum as a dot."""
         from ragkit.plot.style import COLOURS, note, tidy
 
-        labels = unit_labels([*board["unit"], *board["because"]], self._docs, 24)
+        labels = unit_labels([*board["unit"], *board["because"]], self._docs, 20)
         at = np.arange(len(board))
         ax.barh(at, board["relevance"], color=COLOURS[0], height=0.7, label="lambda_ · relevance")
         ax.barh(
@@ -265,7 +265,7 @@ class TuneMMR(TeachPanel):
                 )  # fmt: skip
         ax.set_yticks(at, [labels[u] for u in board["unit"]])
         ax.set_ylim(max(len(board), 3) - 0.4, -0.6)
-        ax.set_xlim(min(-0.45, -1.9 * float(board["penalty"].max()) if len(board) else 0), None)
+        ax.set_xlim(min(-0.45, -2.4 * float(board["penalty"].max()) if len(board) else 0), None)
         ax.axvline(0, color="#000000", linewidth=0.8)
         ax.set_xlabel(f"pick {step}: the first line is picked; ◆ is the score")
         tidy(ax, grid="x").tick_params(axis="y", left=False)
