@@ -21,7 +21,6 @@ from ragkit.frames.ranking import (
     rank_by_score,
     rank_order,
     unit_column,
-    with_column,
 )
 
 _TEXT_ATTRIBUTES = ("page_content", "content", "text")  # LangChain, Haystack, LlamaIndex
@@ -209,7 +208,7 @@ def as_run(run: Any) -> pd.DataFrame:
         frame = frame.assign(rank=ranks)
     scores = check_scores(frame["score"], frame["query_id"], frame[unit]) if "score" in frame else 1.0 / ranks
     if "score" not in frame or frame["score"].dtype != scores.dtype:  # a column that is right is not copied
-        frame = with_column(frame, "score", scores, before="rank")
+        frame = frame.assign(score=scores)
     return frame if order is None else frame.iloc[order].reset_index(drop=True)
 
 

@@ -174,6 +174,7 @@ def test_ranks_that_are_there_decide_whatever_the_scores_say():
 
 def test_an_ordered_list_is_a_run_without_ties():
     run = rk.as_run({"q1": ["z", "a"], "q2": []})
+    assert run.columns.tolist() == ["query_id", "doc_id", "rank", "score"]
     assert run[["query_id", "doc_id", "rank", "score"]].values.tolist() == [
         ["q1", "z", 1, 1.0],
         ["q1", "a", 2, 0.5],
