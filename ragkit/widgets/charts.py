@@ -38,6 +38,7 @@ class Charts:
     def __init__(self, stages: Stages):
         self._stages = stages
         self.pictures = {name: Picture(*_SIZES[name]) for name in PLOTS}
+        self._drawn: dict[str, tuple[Any, str]] = {}  # what was drawn last, and from what
 
     def draw(self, shown: Sequence[str], result: Found, params: dict[str, Any]) -> Iterator[tuple[str, str]]:
         """Draw one plot after the other.
@@ -64,7 +65,13 @@ class Charts:
             "weights": self._weights,
         }
         for name, picture in self.pictures.items():
-            yield name, drawings[name](picture, result, params, docs) if name in shown else ""
+            if name not in shown:
+                yield name, ""
+                continue
+            key = _key(name, result, params)
+            if name not in self._drawn or self._drawn[name][0] != key:
+                self._drawn[name] = key, drawings[name](picture, result, params, docs)
+            yield name, self._drawn[name][1]
 
     def close(self) -> None:
         """Let go of the figures."""
@@ -111,3 +118,30 @@ class Charts:
         at = f"{best['value']:.3f} at {best['weight']:.2f} is best"
         alt = f"Mean {best['metric']} over the weight of {name}: {at}"
         return picture.draw(lambda ax: draw_curve(ax, curve, best, share, name), alt)
+
+
+def _key(name: str, result: Found, params: dict[str, Any]) -> Any:
+    """What a plot depends on: most steps change little, and drawing is the dearest part."""
+    top_k = min(params["top_k"], _MOST)
+    if name == "ranks":
+        unit = unit_column(result.value)
+        return top_k, [(n, run.loc[run["rank"] <= top_k, unit].tolist()) for n, run in result.systems.items()]
+    if name == "contributions":
+        run = result.value[result.value["rank"] <= top_k]
+        parts = [c for c in run.columns if str(c).endswith("_contribution")]
+        return run[unit_column(run)].tolist(), parts, run[parts].fillna(0.0).to_numpy().tolist()
+    if name == "trade-off":
+        return _Same(result.path), params["lambda_"]
+    return _Same(result.means), params["weights"]
+
+
+class _Same:
+    """Equal to itself alone; holds what it stands for, so that no other object takes its place."""
+
+    def __init__(self, thing: Any):
+        self.thing = thing
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.thing is other.thing
+
+    __hash__ = None  # type: ignore[assignment]

@@ -270,6 +270,17 @@ def test_plots_come_and_go_with_their_switches(lab):
     assert set(lab.pictures) == {"contributions", "trade-off"} and lab._boxes["ranks"].value == ""
 
 
+def test_a_step_that_changes_no_rank_draws_nothing_anew(lab):
+    lab._toggles["ranks"].value = True
+    draws, svg = lab._charts.pictures["ranks"].draws, lab.pictures["ranks"]
+    lab.controls["threshold"].value = 0.01
+    assert lab._charts.pictures["ranks"].draws == draws and lab.pictures["ranks"] == svg
+    lab.controls["weight"].value = 0.0
+    assert lab._charts.pictures["ranks"].draws == draws + 1 and lab.pictures["ranks"] != svg
+    lab.controls["query"].value = "q2"
+    assert lab._charts.pictures["ranks"].draws == draws + 2
+
+
 def test_moving_lambda_searches_no_store_again(lab, hybrid, monkeypatch):
     lab.set(diversify=True)
     calls = []
