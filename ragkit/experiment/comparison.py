@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ragkit.experiment.scoring import score_systems
 from ragkit.experiment.statistics import (
     CORRECTIONS,
     TESTS,
@@ -17,17 +18,15 @@ from ragkit.experiment.statistics import (
     smallest_p,
 )
 from ragkit.frames import as_qrels, as_queries, check_choice, check_frame, check_number, check_top_k
-from ragkit.metrics.evaluation import score_run, warn_about
-from ragkit.metrics.names import parse_metrics
 
 _TIE = 1e-12  # differences below this are rounding, not a win
 
 
 def compare(
     runs: Mapping[str, Any],
-    qrels: Any,
+    qrels: Any = None,
     *,
-    metrics: Any,
+    metrics: Any = None,
     baseline: str | None = None,
     test: str = "randomization",
     correction: str | None = "holm",
@@ -43,12 +42,13 @@ def compare(
 
     Parameters
     ----------
-    runs : dict of name to run
-        The systems.
-    qrels : judgements
-        Whatever :func:`ragkit.as_qrels` takes.
-    metrics : str, callable, or list of them
-        As in :func:`ragkit.evaluate`.
+    runs : dict of name to run or scores
+        The systems. Scores are what :func:`ragkit.evaluate`, :func:`ragkit.score_chunks` or you made of a
+        run: ``query_id, metric, value``. Runs and scores may stand side by side.
+    qrels : judgements, optional
+        Whatever :func:`ragkit.as_qrels` takes; not needed where all systems are scores.
+    metrics : str, callable, or list of them, optional
+        As in :func:`ragkit.evaluate`; of scores, which to take. None is all that the scores have in common.
     baseline : str, optional
         The system that the others are measured against; without it there are no differences.
     test : {"randomization", "t", "wilcoxon", "bootstrap"}, default="randomization"
@@ -66,6 +66,7 @@ def compare(
         For metrics that read vectors.
     over : {"judged", "relevant", "retrieved"}, or query ids, default="judged"
         Which queries count, as in :func:`ragkit.evaluate`; ``"retrieved"`` means answered by every run.
+        Of scores, the queries that all systems have count.
     resamples : int, default=10_000
         Draws of the bootstrap and of the randomisation test.
     random_state : int, default=0
@@ -83,11 +84,18 @@ def compare(
     Raises
     ------
     ValueError
-        For an unknown baseline, test, correction or metric.
+        For an unknown baseline, test, correction or metric; for scores that lack a metric or hold a query
+        and metric twice; for runs without metrics.
+
+    Warns
+    -----
+    RetrievalWarning
+        If scores do not hold the same queries: those that one lacks are left out.
 
     See Also
     --------
     evaluate : The scores by query.
+    score_chunks : Scores of ways of chunking.
     per_query : On which queries do systems differ?
 
     References
@@ -105,14 +113,23 @@ def compare(
       system  mean  delta      p  p_min
     0    old   0.5    0.0    NaN  0.125
     1    new   1.0    0.5  0.125  0.125
+
+    Scores need no judgements. So the settings of a :func:`ragkit.sweep` are compared, or ways of chunking:
+
+    >>> scores = {size: pd.DataFrame({"query_id": ["p", "q"], "metric": "span_iou", "value": [0.2, iou]})
+    ...           for size, iou in ((200, 0.4), (500, 0.1))}
+    >>> compare(scores, baseline="200")[["system", "metric", "mean", "delta"]]
+      system    metric  mean  delta
+    0    200  span_iou  0.30   0.00
+    1    500  span_iou  0.15  -0.15
     """
-    _check_runs(runs, baseline)
+    runs = _check_runs(runs, baseline)
     check_choice("test", test, TESTS)
     if correction is not None:
         check_choice("correction", correction, CORRECTIONS)
     ci = _check_ci(ci)
     draws = check_top_k(resamples, "resamples", none=False) or 1
-    ids, labels, values = score_runs(runs, qrels, metrics, vectors=vectors, over=over)
+    ids, labels, values = score_systems(runs, qrels, metrics, vectors=vectors, over=over)
     tables = []
     for group, rows in _groups(ids, by, queries, qrels):
         table = _table(values[:, rows], list(runs), labels, baseline, test, ci, draws, random_state)
@@ -125,24 +142,8 @@ def compare(
     return out.assign(p_corrected=correct(out["p"].to_numpy(dtype=np.float64), correction))
 
 
-def score_runs(
-    runs: Mapping[str, Any], qrels: Any, metrics: Any, *, vectors: Any = None, over: Any = "judged"
-) -> tuple[pd.Index, list[str], np.ndarray]:
-    """Score several runs on one set of queries: query ids, metric labels, values (system, query, metric)."""
-    parsed = parse_metrics(metrics)
-    frame = as_qrels(qrels)
-    scored = {
-        str(name): score_run(run, frame, parsed, vectors=vectors, over=over) for name, run in runs.items()
-    }
-    warn_about(scored)
-    ids = next(iter(scored.values())).queries
-    for one in scored.values():  # over="retrieved" may differ between runs
-        ids = ids if one.queries is ids else ids[ids.isin(one.queries)]
-    values = np.stack([one.values[one.queries.get_indexer(ids)] for one in scored.values()])
-    return ids, [metric.label for metric in parsed], values
-
-
-def _check_runs(runs: Any, baseline: str | None) -> None:
+def _check_runs(runs: Any, baseline: str | None) -> dict[str, Any]:
+    """Give the systems by name, in order."""
     if not isinstance(runs, Mapping) or not runs:
         raise TypeError(
             f"runs must be a dict of name to run, with at least one; got {type(runs).__name__}. "
@@ -151,6 +152,9 @@ def _check_runs(runs: Any, baseline: str | None) -> None:
     names = [str(name) for name in runs]
     if baseline is not None and baseline not in names:
         check_choice("baseline", baseline, names)
+    if len(set(names)) < len(names):
+        raise ValueError(f"runs holds two systems of one name: {names}; rename one.")
+    return dict(zip(names, runs.values()))
 
 
 def _check_ci(ci: float) -> float:
@@ -164,6 +168,8 @@ def _groups(ids: pd.Index, by: str | None, queries: Any, qrels: Any) -> list[tup
     """List the values of `by` with the rows that have each."""
     if by is None:
         return [(None, np.arange(len(ids)))]
+    if queries is None and qrels is None:
+        raise ValueError(f"by={by!r} is a column of the queries; give queries=.")
     frame = as_queries(queries) if queries is not None else as_qrels(qrels)
     what = "queries" if queries is not None else "qrels (no queries were given)"
     check_frame(frame, ["query_id", by], what)
@@ -245,8 +251,8 @@ def mean_difference_intervals(d: np.ndarray, ci: float, draws: int, seed: int) -
 
 def per_query(
     runs: Mapping[str, Any],
-    qrels: Any,
-    metric: Any,
+    qrels: Any = None,
+    metric: Any = None,
     *,
     queries: Any = None,
     baseline: str | None = None,
@@ -257,12 +263,12 @@ def per_query(
 
     Parameters
     ----------
-    runs : dict of name to run
-        The systems.
-    qrels : judgements
-        Whatever :func:`ragkit.as_qrels` takes.
-    metric : str or callable
-        One metric, as in :func:`ragkit.evaluate`.
+    runs : dict of name to run or scores
+        The systems, as in :func:`compare`.
+    qrels : judgements, optional
+        Whatever :func:`ragkit.as_qrels` takes; not needed where all systems are scores.
+    metric : str or callable, optional
+        One metric, as in :func:`ragkit.evaluate`. It may be left out where scores hold a single one.
     queries : queries, optional
         Adds their text.
     baseline : str, optional
@@ -281,7 +287,7 @@ def per_query(
     Raises
     ------
     ValueError
-        If the baseline is unknown, or a system's name is that of another column.
+        If the baseline is unknown, a system's name is that of another column, or there is not one metric.
 
     See Also
     --------
@@ -296,16 +302,16 @@ def per_query(
     0       q2  0.5  1.0        0.5
     1       q1  1.0  1.0        0.0
     """
-    _check_runs(runs, baseline)
-    names = [str(name) for name in runs]
+    runs = _check_runs(runs, baseline)
+    names = list(runs)
     first = names[0] if baseline is None else baseline
     deltas = [f"delta_{name}" for name in names if name != first]
     columns = ["query_id", *(["text"] if queries is not None else []), *names, *deltas]
     if len(set(columns)) < len(columns):
         raise ValueError(f"runs holds a name that is also another column of the table: {columns}; rename it.")
-    if len(parse_metrics(metric)) != 1:
-        raise ValueError(f"metric must be one metric; got {metric!r}. Call per_query once for each.")
-    ids, _, values = score_runs(runs, qrels, metric, vectors=vectors, over=over)
+    ids, labels, values = score_systems(runs, qrels, metric, vectors=vectors, over=over)
+    if len(labels) != 1:
+        raise ValueError(f"metric must be one metric; got {labels}. Call per_query once for each.")
     table = pd.DataFrame(values[:, :, 0].T, columns=names)
     table.insert(0, "query_id", pd.Series(ids.to_numpy(dtype=object), dtype="str"))
     if queries is not None:

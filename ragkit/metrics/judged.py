@@ -12,7 +12,7 @@ import pandas as pd
 
 from ragkit.frames import as_ids, check_choice, check_frame, group_codes, some
 
-_OVER = ("judged", "relevant", "retrieved")
+OVER = ("judged", "relevant", "retrieved")
 _CELLS = 1 << 22  # scratch for the search for repeated documents
 
 
@@ -159,7 +159,7 @@ def _chosen(
 ) -> pd.Index:
     """List the queries that are scored."""
     if isinstance(over, str):
-        check_choice("over", over, _OVER)
+        check_choice("over", over, OVER)
         if over == "judged":
             return judged
         if over == "retrieved":
@@ -168,7 +168,7 @@ def _chosen(
     if isinstance(over, pd.DataFrame):
         over = check_frame(over, ["query_id"], "over")["query_id"]
     if not isinstance(over, Iterable):
-        raise TypeError(f"over must be one of {list(_OVER)}, or query ids; got {over!r}.")
+        raise TypeError(f"over must be one of {list(OVER)}, or query ids; got {over!r}.")
     chosen = pd.Index(as_ids(list(over), "over").to_numpy(dtype=object)).unique()
     missing = chosen[~chosen.isin(judged)]
     if len(missing):

@@ -99,6 +99,96 @@ def test_per_query_puts_the_largest_change_first():
     assert other["delta_old"].tolist() == [-0.75, -0.5, 0.0]
 
 
+def scores_of(metric, **by_query):
+    return pd.DataFrame({"query_id": list(by_query), "metric": metric, "value": list(by_query.values())})
+
+
+def test_scores_are_compared_as_runs_are_and_need_no_judgements():
+    small = scores_of("span_iou", a=0.2, b=0.5, c=0.4)
+    large = scores_of("span_iou", c=0.4, b=0.75, a=0.4)  # another order of queries
+    table = rk.compare({200: small, 500: large}, baseline="200")
+    assert list(table.columns[: len(COLUMNS)]) == COLUMNS
+    row = table.set_index("system").loc["500"]
+    # differences .2, .25, 0: of the four sign patterns two, all plus and all minus, reach .45
+    assert (row["mean"], row["delta"], row["p"]) == pytest.approx(((0.4 + 0.75 + 0.4) / 3, 0.45 / 3, 2 / 4))
+    assert (row["wins"], row["ties"], row["losses"], row["metric"]) == (2, 1, 0, "span_iou")
+    kinds = pd.DataFrame({"query_id": [*"abc"], "text": "t", "kind": ["x", "y", "y"]})
+    by = rk.compare({"s": small, "l": large}, baseline="s", by="kind", queries=kinds)
+    assert by[by["system"] == "l"]["delta"].tolist() == pytest.approx([0.2, 0.125])
+    with pytest.raises(ValueError, match="give queries="):
+        rk.compare({"s": small, "l": large}, by="kind")
+
+
+def test_scores_of_runs_give_the_table_of_the_runs():
+    runs = {"old": ranked([2, 1, 2, 4, 0]), "new": ranked([1, 1, 3, 1, 4])}
+    wanted = {"metrics": ["rr", "ndcg@3"], "baseline": "old"}
+    direct = rk.compare(runs, qrels_of(5), **wanted)
+    scores = {
+        name: rk.evaluate(run, qrels_of(5), metrics=["ap", "rr", "ndcg@3"]) for name, run in runs.items()
+    }
+    pd.testing.assert_frame_equal(rk.compare(scores, **wanted), direct)
+    mixed = rk.compare({"old": runs["old"], "new": scores["new"]}, qrels_of(5), **wanted)
+    pd.testing.assert_frame_equal(mixed, direct)
+    pd.testing.assert_frame_equal(rk.per_query(scores, metric="rr"), rk.per_query(runs, qrels_of(5), "rr"))
+    assert rk.compare(scores)["metric"].unique().tolist() == ["ap", "rr", "ndcg@3"]
+
+
+def test_metrics_that_not_all_scores_have_are_left_out_unless_asked_for():
+    both = pd.concat([scores_of("span_iou", a=0.5), scores_of("precision_omega", a=0.75)])
+    table = rk.compare({"with": both, "without": scores_of("span_iou", a=0.25)})
+    assert table[["metric", "mean"]].values.tolist() == [["span_iou", 0.5], ["span_iou", 0.25]]
+    with pytest.raises(ValueError, match=r"'without' lack metric 'precision_omega'.*span_iou"):
+        rk.compare({"with": both, "without": scores_of("span_iou", a=0.25)}, metrics="precision_omega")
+    assert rk.per_query({"x": scores_of("m", a=1)})["x"].tolist() == [1.0]
+
+
+def test_queries_that_some_scores_lack_are_left_out_and_named():
+    one, two = scores_of("m", a=0.0, b=1.0, c=0.5), scores_of("m", a=1.0, c=0.5, d=1.0)
+    with pytest.warns(rk.RetrievalWarning, match=r"2 queries.*'b' and 'd'|2 queries.*'b', 'd'"):
+        table = rk.compare({"one": one, "two": two})
+    assert table["mean"].tolist() == [0.25, 0.75] and table["queries"].tolist() == [2, 2]
+    # asked for, it is no trap
+    assert rk.compare({"one": one, "two": two}, over="retrieved")["mean"].tolist() == [0.25, 0.75]
+    assert rk.compare({"one": one, "two": two}, over=["c"])["mean"].tolist() == [0.5, 0.5]
+    qrels = {"a": {"d": 0}, "c": {"d": 1}}
+    assert rk.compare({"one": one, "two": two}, qrels, over="relevant")["mean"].tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("runs", "options", "message"),
+    [
+        ({"a": scores_of("m", q=np.nan)}, {}, "1 values that are no finite number.*'q'"),
+        ({"a": pd.concat([scores_of("m", q=0.5)] * 2)}, {}, "twice; give each system a frame"),
+        ({"a": scores_of("m", q=1), "b": scores_of("n", q=1)}, {}, "no metric in common"),
+        ({"a": pd.concat([scores_of("m", q=1, p=1), scores_of("n", q=1)])}, {}, "'n' for 1 of 2.*'p'"),
+        ({"a": scores_of("m", q=1)}, {"metrics": ["m", "m"]}, "twice"),
+        ({"a": scores_of("m", q=1)}, {"over": "relevant"}, "needs qrels"),
+        ({"a": scores_of("m", q=1)}, {"over": "juged"}, "Did you mean 'judged'"),
+        ({"a": scores_of("m", q=1)}, {"over": ["x"]}, "over names 1 queries.*'x'"),
+        ({"a": scores_of("m", q=1), "run": {"q": ["d"]}}, {}, "needs metrics= for run 'run'"),
+        ({"a": scores_of("rr", q=1), "run": {"q": ["d"]}}, {"metrics": "rr"}, "'rr' needs qrels"),
+        ({1: scores_of("m", q=1), "1": scores_of("m", q=1)}, {}, "two systems of one name"),
+    ],
+)  # fmt: skip
+def test_bad_scores_say_what_to_do(runs, options, message):
+    with pytest.raises(ValueError, match=message):
+        rk.compare(runs, **options)
+
+
+def test_per_query_wants_one_metric():
+    two = pd.concat([scores_of("m", q=1), scores_of("n", q=1)])
+    for options in ({}, {"metric": ["m", "n"]}):
+        with pytest.raises(ValueError, match="metric must be one metric"):
+            rk.per_query({"a": two}, **options)
+    assert rk.per_query({"a": two}, metric="n")["a"].tolist() == [1.0]
+
+
+def test_scores_without_rows_give_a_table_without_numbers():
+    empty = rk.evaluate({}, {}, metrics="rr")
+    table = rk.compare({"a": empty, "b": empty}, metrics="rr", baseline="a")
+    assert table["queries"].tolist() == [0, 0] and table["mean"].isna().all()
+
+
 def test_systems_that_agree_everywhere_have_p_one():
     runs = {"a": ranked([1, 2, 3]), "b": ranked([1, 2, 3])}
     for test in stats.TESTS:
