@@ -68,7 +68,8 @@ def _table(scores: pd.DataFrame, name: str) -> pd.DataFrame:
     if len(twice):
         raise ValueError(
             f"scores of {name!r} hold query {twice['query_id'].iloc[0]!r}, metric "
-            f"{twice['metric'].iloc[0]!r} twice; give each system a frame of its own, as dict(list(scores.groupby('system'))) does."
+            f"{twice['metric'].iloc[0]!r} twice; give each system a frame of its own, as "
+            "dict(list(scores.groupby('system'))) does."
         )
     row, queries = pd.factorize(frame["query_id"])
     column, known = pd.factorize(frame["metric"])

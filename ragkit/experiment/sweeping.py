@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from ragkit.experiment.scoring import is_scores
 from ragkit.experiment.settings import list_settings, make_call, settings_frame
-from ragkit.frames import as_qrels, as_queries, as_run, best_per_doc
+from ragkit.experiment.spans import Gold, chunks_of, score_spans, split_metrics
+from ragkit.frames import as_ids, as_qrels, as_queries, as_run, best_per_doc, check_frame
 from ragkit.metrics.evaluation import Scored, score_run, scores_frame, warn_about
 from ragkit.metrics.names import Metric, parse_metrics
 
@@ -40,6 +42,24 @@ class Measure(NamedTuple):
     metrics: list[Metric]
     vectors: Any
     over: Any
+    gold: Gold | None = None
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of all that is measured."""
+        of_spans = self.gold.metrics if self.gold else []
+        return [*(metric.label for metric in self.metrics), *(metric.label for metric in of_spans)]
+
+
+def make_measure(retriever: Any, qrels: Any, metrics: Any, spans: Any, vectors: Any, over: Any) -> Measure:
+    """Check what is to be measured, once for all settings."""
+    of_docs, of_spans = split_metrics(metrics, spans)
+    gold = None
+    if of_spans:
+        check_frame(spans, ["query_id", "doc_id", "start", "end"], "spans")
+        typed = spans.assign(query_id=as_ids(spans["query_id"], "query_id").to_numpy())
+        gold = Gold(typed, of_spans, chunks_of(retriever))
+    return Measure(None if qrels is None else as_qrels(qrels), parse_metrics(of_docs), vectors, over, gold)
 
 
 def sweep(
@@ -49,6 +69,7 @@ def sweep(
     *,
     queries: Any = None,
     metrics: Any = (),
+    spans: pd.DataFrame | None = None,
     n: int | None = None,
     vectors: Any = None,
     over: Any = "judged",
@@ -63,16 +84,21 @@ def sweep(
     retriever : KeywordIndex, VectorStore, HybridSearch, dict of runs, or callable
         Of an object the ``search`` method is called; a dict of runs is given to :func:`ragkit.fuse`. A
         callable takes the grid's names (and `queries` first, if it has a parameter more) and returns a
-        run, or a scores frame of its own (``query_id, metric, value``). A run over chunks is collapsed.
+        run, or a scores frame of its own (``query_id, metric, value``), or ``(run, chunks)`` where it makes
+        chunks that `spans` is to score. For metrics of documents a run over chunks is collapsed.
     grid : dict of name to values, or list of dicts
         A dict gives all combinations; with `n`, so many draws, where a value may be a distribution of
         scipy.stats. A list names the settings one by one.
     qrels : judgements, optional
-        Not needed by a callable that returns scores, or by metrics that read vectors.
+        Not needed by a callable that returns scores, by metrics that read vectors, or with `spans`.
     queries : queries, optional
         What the retriever is asked.
     metrics : str, callable, or list of them
-        As in :func:`ragkit.evaluate`.
+        As in :func:`ragkit.evaluate`; with `spans` also ``span_recall, span_precision, span_iou`` (these
+        three by default) and ``precision_omega`` of :func:`ragkit.score_chunks`, with the ranks that count
+        as in ``"span_recall@5"`` or ``"span_iou@gold"``.
+    spans : DataFrame, optional
+        The gold passages, ``query_id, doc_id, start, end``: what ways of chunking are measured by.
     n : int, optional
         How many settings to draw from `grid`.
     vectors : VectorStore or mapping of unit id to vector, optional
@@ -101,7 +127,8 @@ def sweep(
     See Also
     --------
     tune : Choose a setting, honestly.
-    plot.sweep : The result as a line or a heat map.
+    plot.sweep : The result as a line, several lines, or a heat map.
+    compare : Whether settings differ: ``compare(dict(list(table.groupby("size"))))``.
 
     Notes
     -----
@@ -116,9 +143,21 @@ def sweep(
     >>> table = sweep(index, {"b": [0.0, 1.0]}, {"q": {"b": 1}}, queries={"q": "red"}, metrics="rr")
     >>> table[["b", "query_id", "metric", "value"]].values.tolist()
     [[0.0, 'q', 'rr', 1.0], [1.0, 'q', 'rr', 0.5]]
+
+    Which chunks find the passage that answers, and little else?
+
+    >>> docs = {"d": "The fox is red. The hen is brown. The whale is blue. The owl is grey."}
+    >>> spans = pd.DataFrame({"query_id": ["q"], "doc_id": ["d"], "start": [16], "end": [33]})
+    >>> def search(queries, size, method):
+    ...     chunks = rk.chunk(docs, method=method, size=size, overlap=0)
+    ...     return rk.KeywordIndex(chunks).search(queries), chunks
+    >>> grid = {"method": ["fixed", "sentence"], "size": [20, 40]}
+    >>> table = sweep(search, grid, queries={"q": "brown hen"}, spans=spans, metrics="span_iou@1")
+    >>> table.pivot_table(index="method", columns="size", values="value").round(2).values.tolist()
+    [[0.54, 0.42], [1.0, 0.52]]
     """
     settings = list_settings(grid, n, random_state)
-    measure = Measure(None if qrels is None else as_qrels(qrels), parse_metrics(metrics), vectors, over)
+    measure = make_measure(retriever, qrels, metrics, spans, vectors, over)
     asked = None if queries is None else as_queries(queries)
     names = list(dict.fromkeys(name for setting in settings for name in setting))
     call = make_call(retriever, asked, names)
@@ -187,23 +226,39 @@ def _run_setting(call: Callable, number: int, setting: dict[str, Any], measure: 
     try:
         found = call(setting)
         seconds = time.perf_counter() - start
-        scored = _score(found, measure)
+        scores, unjudged, strange = _score(found, measure)
     except Exception as error:  # one setting must not lose the others
         text = f"{type(error).__name__}: {error}"
         return Outcome(number, time.perf_counter() - start, None, text, [], False)
-    if isinstance(scored, pd.DataFrame):
-        return Outcome(number, seconds, scored, "", [], False)
-    labels = [metric.label for metric in measure.metrics]
-    scores = scores_frame(scored.queries, labels, scored.values)
-    return Outcome(number, seconds, scores, "", scored.unjudged, scored.strange)
+    return Outcome(number, seconds, scores, "", unjudged, strange)
 
 
-def _score(found: Any, measure: Measure) -> Scored | pd.DataFrame:
-    if isinstance(found, pd.DataFrame) and {"query_id", "metric", "value"} <= set(found.columns):
-        return found[["query_id", "metric", "value"]].reset_index(drop=True)
-    if not measure.metrics:
-        raise ValueError("sweep needs metrics=, unless the retriever returns scores.")
-    run = as_run(found)
+def _score(found: Any, measure: Measure) -> tuple[pd.DataFrame, list[str], bool]:
+    """Score what a retriever gave: scores, queries without judgements, whether nothing fits."""
+    run, chunks = found if _is_run_with_chunks(found) else (found, None)
+    if is_scores(run):
+        return run[["query_id", "metric", "value"]].reset_index(drop=True), [], False
+    if not measure.labels:
+        raise ValueError("sweep needs metrics=, or spans=, unless the retriever returns scores.")
+    run = as_run(run)
+    parts, unjudged, strange = [], [], False
+    if measure.metrics:
+        scored = _score_docs(run, measure)
+        labels = [metric.label for metric in measure.metrics]
+        parts.append(scores_frame(scored.queries, labels, scored.values))
+        unjudged, strange = scored.unjudged, scored.strange
+    if measure.gold is not None:
+        scores, without = score_spans(run, chunks, measure.gold, measure.over)
+        parts.append(scores)
+        unjudged = list(dict.fromkeys([*unjudged, *without]))
+    return parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True), unjudged, strange
+
+
+def _is_run_with_chunks(found: Any) -> bool:
+    return isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], pd.DataFrame)
+
+
+def _score_docs(run: pd.DataFrame, measure: Measure) -> Scored:
     if "chunk_id" in run.columns and any(metric.reads != "vectors" for metric in measure.metrics):
         run = best_per_doc(run)
     return score_run(run, measure.qrels, measure.metrics, vectors=measure.vectors, over=measure.over)
@@ -293,9 +348,12 @@ def _key(setting: dict[str, Any]) -> str:
 
 
 def _fingerprint(measure: Measure) -> str:
-    digest = hashlib.sha256(repr([metric.label for metric in measure.metrics]).encode())
+    digest = hashlib.sha256(repr(measure.labels).encode())
     digest.update(repr(measure.over).encode())
     if measure.qrels is not None:
         for name in ("query_id", "doc_id", "relevance"):
             digest.update("\x1f".join(map(str, measure.qrels[name])).encode())
+    if measure.gold is not None:
+        for name in ("query_id", "doc_id", "start", "end"):
+            digest.update("\x1f".join(map(str, measure.gold.spans[name])).encode())
     return digest.hexdigest()[:16]

@@ -13,10 +13,9 @@ import pandas as pd
 from ragkit.experiment.comparison import mean_difference_intervals
 from ragkit.experiment.settings import list_settings, make_call, settings_frame
 from ragkit.experiment.statistics import mean_intervals, p_values
-from ragkit.experiment.sweeping import Measure, run_settings
-from ragkit.frames import as_ids, as_qrels, as_queries, check_number, check_top_k, warn
+from ragkit.experiment.sweeping import Measure, make_measure, run_settings
+from ragkit.frames import as_ids, as_queries, check_number, check_top_k, warn
 from ragkit.metrics.judged import code_judgements
-from ragkit.metrics.names import parse_metrics
 
 
 @dataclass(frozen=True)
@@ -82,10 +81,11 @@ class Tuned:
 def tune(
     retriever: Any,
     space: Any,
-    qrels: Any,
+    qrels: Any = None,
     *,
     metric: Any,
     queries: Any = None,
+    spans: pd.DataFrame | None = None,
     cv: Any = 5,
     n: int | None = None,
     ci: float = 0.95,
@@ -109,12 +109,14 @@ def tune(
         As in :func:`sweep`. For a dict of two runs, ``"weights"`` (or ``{"weights": "exact", ...}`` with
         single values for other options of :func:`ragkit.fuse`) tries every weight at which any metric can
         change, by :func:`ragkit.weight_path`, and no grid.
-    qrels : judgements
-        Whatever :func:`ragkit.as_qrels` takes.
+    qrels : judgements, optional
+        Whatever :func:`ragkit.as_qrels` takes; not needed with `spans`.
     metric : str or callable
-        What is to be as large as possible.
+        What is to be as large as possible; with `spans` also ``"span_iou@5"`` and its like.
     queries : queries, optional
         What the retriever is asked.
+    spans : DataFrame, optional
+        Gold passages, as in :func:`sweep`: to choose a way of chunking.
     cv : int, or dict of query id to fold, default=5
         Number of folds, drawn at random; or which query is in which.
     n : int, optional
@@ -174,10 +176,9 @@ def tune(
         )
     ci = check_number("ci", ci, low=0.5, high=0.9999)
     draws = check_top_k(resamples, "resamples", none=False) or 1
-    parsed = parse_metrics(metric)
-    if len(parsed) != 1:
+    measure = make_measure(retriever, qrels, metric, spans, vectors, over)
+    if len(measure.labels) != 1:
         raise ValueError(f"metric must be one metric; got {metric!r}.")
-    measure = Measure(as_qrels(qrels), parsed, vectors, over)
     exact = _exact_options(space)
     if exact is not None:
         settings, ids, values = _along_weights(retriever, exact, measure)
@@ -187,7 +188,7 @@ def tune(
         call = make_call(retriever, None if queries is None else as_queries(queries), names)
         settings, ids, values = _measured(call, settings, measure, path, progress)
     fold = _folds(ids, cv, random_state)
-    return _choose(settings, ids, values, fold, parsed[0].label, ci, draws, random_state)
+    return _choose(settings, ids, values, fold, measure.labels[0], ci, draws, random_state)
 
 
 def _measured(call: Any, settings: list[dict], measure: Measure, path: Any, progress: bool | None) -> tuple:
@@ -226,12 +227,14 @@ def _along_weights(runs: Any, options: dict[str, Any], measure: Measure) -> tupl
         raise ValueError(
             "the exact weight axis needs a dict of two runs; give a grid of weights for other retrievers."
         )
+    if measure.qrels is None or not measure.metrics:
+        raise ValueError("the exact weight axis needs qrels and a metric of documents.")
     label = measure.metrics[0].label
     # Lists do not matter here (top_k=0): an interval ends where the metric changes.
     path = weight_path(dict(runs), measure.qrels, metrics=(label,), top_k=0, **options)
     edges = np.unique(np.r_[0.0, path["weight_from"].to_numpy(), path["weight_to"].to_numpy(), 1.0])
     middle = (edges[:-1] + edges[1:]) / 2
-    ids = code_judgements(measure.qrels, pd.Index([]), measure.over).queries  # type: ignore[arg-type]
+    ids = code_judgements(measure.qrels, pd.Index([]), measure.over).queries
     values = np.zeros((len(middle), len(ids)))
     for query, rows in path.groupby("query_id", sort=False, observed=True):
         at = np.searchsorted(rows["weight_from"].to_numpy(), middle, side="right") - 1

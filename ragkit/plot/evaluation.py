@@ -85,10 +85,11 @@ def sweep(
     *,
     x: str | None = None,
     y: str | None = None,
+    by: str | None = None,
     metric: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a sweep: a line over one parameter, a heat map over two.
+    """Draw a sweep: a line over one parameter, a heat map over two, or a line for each value of one.
 
     Parameters
     ----------
@@ -98,6 +99,9 @@ def sweep(
         The parameter along the axis; None is the first that varies.
     y : str, optional
         A second parameter; None is the next that varies, if there is one.
+    by : str, optional
+        A parameter of which each value gets a line of its own over `x`, instead of a heat map: the method of
+        chunking over its size.
     metric : str, optional
         Which metric; None is the first.
     ax : Axes, optional
@@ -131,7 +135,14 @@ def sweep(
         return note(tidy(axes(ax)), "no results")
     if not parameters:
         raise ValueError("sweep needs a frame with at least one parameter; found none.")
-    x = (varying or parameters)[0] if x is None else check_choice("x", x, parameters)
+    if by is not None:
+        check_choice("by", by, parameters)
+        if y is not None:
+            raise ValueError("sweep draws either y, as a heat map, or by, as lines; give one of them.")
+    free = [p for p in varying or parameters if p != by] or parameters
+    x = free[0] if x is None else check_choice("x", x, parameters)
+    if by is not None:
+        return _lines(axes(ax), rows, x, by, label)
     if y is None:
         y = next((p for p in varying if p != x and _free(rows, x, p)), None)
     else:
@@ -178,6 +189,31 @@ def _line(ax: Axes, rows: pd.DataFrame, x: str, label: str) -> Axes:
     ax.set_xlabel(x)
     ax.set_ylabel(label)
     ax.legend(frameon=False, fontsize=8)
+    return tidy(ax)
+
+
+def _lines(ax: Axes, rows: pd.DataFrame, x: str, by: str, label: str) -> Axes:
+    """Draw a line for each value of `by`, and mark the best point of all."""
+    table = rows.pivot_table(index=x, columns=by, values="value", aggfunc="mean", dropna=False, sort=False)
+    numeric = pd.api.types.is_numeric_dtype(rows[x])
+    table = table.sort_index() if numeric else table
+    at = table.index.to_numpy(dtype=float) if numeric else np.arange(len(table))
+    for n, (name, line) in enumerate(table.items()):
+        colour, marker = COLOURS[n % len(COLOURS)], MARKERS[n % len(MARKERS)]
+        known = line.notna().to_numpy()
+        ax.plot(at[known], line[known], marker=marker, color=colour, markersize=5, label=_short(name))
+    values = table.to_numpy(dtype=float)
+    if np.isfinite(values).any():
+        row, column = (int(n) for n in np.unravel_index(np.nanargmax(values), values.shape))
+        best = f"best: {_short(table.columns[column])}, {_short(table.index[row])}"
+        ax.plot(
+            at[row], values[row, column], "D", color=GREY, markersize=11, markerfacecolor="none", label=best
+        )
+    if not numeric:
+        ax.set_xticks(at, [shorten(str(name), 16) for name in table.index])
+    ax.set_xlabel(x)
+    ax.set_ylabel(label)
+    ax.legend(frameon=False, fontsize=8, title=by)
     return tidy(ax)
 
 

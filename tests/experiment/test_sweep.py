@@ -91,6 +91,116 @@ def test_a_callable_may_return_scores_of_its_own_and_chunk_runs_are_collapsed():
     assert table["error"].isna().all() and table["value"].between(0, 1).all()
 
 
+BARN = {"d": "The fox is red. The hen is brown. The whale is blue. The owl is grey."}
+HEN = pd.DataFrame({"query_id": ["q"], "doc_id": ["d"], "start": [16], "end": [33]})  # the second sentence
+
+
+def chunk_and_search(queries, size, method, overlap=0):
+    chunks = rk.chunk(BARN, method=method, size=size, overlap=overlap)
+    return rk.KeywordIndex(chunks).search(queries), chunks
+
+
+def test_ways_of_chunking_are_measured_by_gold_passages():
+    grid = {"method": ["fixed", "sentence"], "size": [20, 40], "overlap": [0, 5]}
+    table = rk.sweep(
+        chunk_and_search, grid, queries={"q": "brown hen"}, spans=HEN,
+        metrics=["span_recall@1", "span_precision@1", "span_iou@1", "precision_omega"],
+    )  # fmt: skip
+    assert list(table.columns[:6]) == ["setting", "method", "size", "overlap", "query_id", "metric"]
+    assert len(table) == 8 * 4 and table["error"].isna().all()
+    found = table[table["overlap"] == 0].pivot_table(
+        index=["method", "size"], columns="metric", values="value"
+    )
+    # fixed, 20: the chunk 20..40 has 13 of the 17; 4 are unfound. Chunks that touch: 0..19 and
+    # 20..40 (no chunk ends with a blank), 16 of the 17; with the blank, which is gold, 40 characters.
+    # fixed, 40: 0..40 has all 17. sentence, 20: 16..33. sentence, 40: the first two sentences, 0..33.
+    expected = {
+        ("fixed", 20): (13 / 17, 13 / 20, 13 / 24, 16 / 40),
+        ("fixed", 40): (1, 17 / 40, 17 / 40, 17 / 40),
+        ("sentence", 20): (1, 1, 1, 1),
+        ("sentence", 40): (1, 17 / 33, 17 / 33, 17 / 33),
+    }
+    names = ["span_recall@1", "span_precision@1", "span_iou@1", "precision_omega"]
+    for setting, values in expected.items():
+        assert found.loc[setting, names].tolist() == pytest.approx(values)
+    ax = rk.plot.sweep(table, x="size", by="method", metric="span_iou@1")
+    assert [line.get_label() for line in ax.lines] == ["fixed", "sentence", "best: sentence, 20"]
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+def test_passages_and_documents_are_measured_in_one_sweep():
+    qrels, queries = {"q": {"d": 1}}, {"q": "brown hen", "r": "owl"}
+    with pytest.warns(rk.RetrievalWarning, match="'r'") as caught:
+        table = rk.sweep(
+            chunk_and_search, {"size": [20], "method": "sentence"}, qrels, queries=queries, spans=HEN,
+            metrics=["span_iou@1", "rr"],
+        )  # fmt: skip
+    assert len(caught) == 1
+    assert table.groupby("metric")["value"].first().to_dict() == {"rr": 1.0, "span_iou@1": 1.0}
+    # without a word: recall, precision and IoU of all that is found
+    plain = rk.sweep(chunk_and_search, [{"size": 20, "method": "sentence"}], queries={"q": "hen"}, spans=HEN)
+    assert plain["metric"].tolist() == ["span_recall", "span_precision", "span_iou"]
+
+
+def test_a_store_of_chunks_needs_no_word_about_them_and_equals_score_chunks():
+    index = rk.KeywordIndex(rk.chunk(BARN, method="fixed", size=12, overlap=4))
+    names = ["precision_omega", "span_iou@2", "span_recall@gold", "span_recall"]
+    table = rk.sweep(index, {"b": [0.0, 1.0]}, queries={"q": "brown hen"}, spans=HEN, metrics=names)
+    assert table["metric"].tolist() == names * 2
+    for b, rows in table.groupby("b"):
+        run = index.search({"q": "brown hen"}, b=b)
+        whole, two, gold = (
+            rk.score_chunks(run, HEN, chunks=index.docs, top_k=k).set_index("metric")["value"]
+            for k in (None, 2, "gold")
+        )  # fmt: skip
+        assert rows["value"].tolist() == [
+            whole["precision_omega"], two["span_iou@2"], gold["span_recall"], whole["span_recall"],
+        ]  # fmt: skip
+
+
+def test_a_way_of_chunking_is_tuned_on_passages():
+    queries = {"q": "brown hen", "p": "red fox", "o": "grey owl"}
+    spans = pd.DataFrame({"query_id": [*"qpo"], "doc_id": "d", "start": [16, 0, 53], "end": [33, 15, 69]})
+    space = {"size": [20, 40], "method": ["sentence"]}
+    found = rk.tune(chunk_and_search, space, queries=queries, spans=spans, metric="span_iou@1", cv=3)
+    assert found.params == {"size": 20, "method": "sentence"} and found.held_out == 1.0
+
+
+def test_what_a_sweep_of_passages_needs_is_said(tmp_path):
+    call = {"queries": {"q": "hen"}, "metrics": "span_iou"}
+    with pytest.raises(ValueError, match="needs spans="):
+        rk.sweep(chunk_and_search, {"size": [20], "method": "fixed"}, **call)
+    with pytest.raises(ValueError, match="spans needs columns"):
+        rk.sweep(chunk_and_search, {"size": [20], "method": "fixed"}, spans=HEN[["query_id"]], **call)
+    with pytest.raises(ValueError, match=r"every setting failed.*run without chunks"):
+        rk.sweep(lambda q, size: chunk_and_search(q, size, "fixed")[0], {"size": [20]}, spans=HEN, **call)
+    with pytest.raises(ValueError, match=r"every setting failed.*over documents"):
+        rk.sweep(lambda size: {"q": ["d"]}, {"size": [20]}, spans=HEN, metrics="span_iou")
+    for metric, message in (
+        ("span_iou@0", ">= 1"),
+        ("precision_omega@5", "no cutoff"),
+        ("span_io", "unknown"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            rk.sweep(chunk_and_search, {"size": [20]}, spans=HEN, queries={"q": "hen"}, metrics=metric)
+    path, grid = tmp_path / "s.jsonl", {"size": [20], "method": "fixed"}
+    rk.sweep(chunk_and_search, grid, spans=HEN, path=path, **call)
+    with pytest.raises(ValueError, match="another sweep"):  # other passages
+        rk.sweep(chunk_and_search, grid, spans=HEN.assign(end=30), path=path, **call)
+
+
+def test_over_chooses_among_queries_with_passages():
+    spans = pd.concat([HEN, HEN.assign(query_id="lost")])
+    for over, ids in (("judged", ["q", "lost"]), ("retrieved", ["q"]), (["lost"], ["lost"])):
+        table = rk.sweep(
+            chunk_and_search, {"size": [20], "method": "sentence"}, queries={"q": "hen"}, spans=spans,
+            metrics="span_recall", over=over,
+        )  # fmt: skip
+        assert table["query_id"].tolist() == ids
+
+
 def test_dicts_become_columns_and_runs_are_fused(index):
     runs = {"x": index.search(QUERIES), "y": {q: ["c", "b"] for q in QUERIES}}
     grid = {"weights": [{"x": 1, "y": 0.5}, {"x": 0.2, "y": 1}], "method": "rrf"}

@@ -55,6 +55,28 @@ def test_sweep_over_two_parameters_is_a_heat_map():
     assert ax.lines[0].get_xydata().tolist() == [[1, 1]]  # the best: k1 = 2, b = 1
 
 
+def test_sweep_by_a_parameter_draws_a_line_for_each_of_its_values():
+    table = sweep_table(
+        method=["fixed", "fixed", "sentence", "sentence"],
+        size=[400, 200, 200, 400],
+        value=[0.1, 0.2, 0.4, 0.3],
+    )
+    ax = plot.sweep(table, by="method")
+    assert not ax.images and ax.get_xlabel() == "size" and ax.get_legend().get_title().get_text() == "method"
+    assert [line.get_xydata().tolist() for line in ax.lines] == [
+        [[200, 0.2], [400, 0.1]],
+        [[200, 0.4], [400, 0.3]],
+        [[200, 0.4]],  # the best
+    ]
+    assert ax.lines[2].get_label() == "best: sentence, 200"
+    words = plot.sweep(table, x="method", by="size")
+    assert [t.get_text() for t in words.get_xticklabels()] == ["fixed", "sentence"]
+    with pytest.raises(ValueError, match="unknown by"):
+        plot.sweep(table, by="methods")
+    with pytest.raises(ValueError, match="one of them"):
+        plot.sweep(table, y="size", by="method")
+
+
 def test_two_weights_that_add_up_are_one_parameter():
     table = sweep_table(**{"weights.x": [0.1, 0.9], "weights.y": [0.9, 0.1], "value": [0.5, 0.7]})
     assert not plot.sweep(table).images
