@@ -2,16 +2,149 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from ragkit.bm25.counts import WordCounts
 from ragkit.bm25.postings import Postings
 from ragkit.bm25.scoring import Scorer
+from ragkit.frames.store import check_one_query
 
 PART_COLUMNS = ["query_tf", "tf", "df", "idf", "length_norm", "saturation", "contribution"]
+
+
+class Ledgers(WordCounts):
+    """What an index tells of its scores and of what it holds; a subclass says how it scores."""
+
+    def _scorer(self, *parameters: Any) -> Scorer:
+        """Make ready to score under these parameters, the index's own where there are none."""
+        raise NotImplementedError
+
+    def explain(
+        self,
+        query: str,
+        unit_id: str,
+        *,
+        k1: float | None = None,
+        b: float | Mapping[str, float] | None = None,
+        variant: str | None = None,
+        delta: float | None = None,
+        mu: float | None = None,
+        query_terms: str | None = None,
+        fields: Mapping[str, float] | None = None,
+    ) -> pd.DataFrame:
+        """Take the score of one document for one query apart.
+
+        Parameters
+        ----------
+        query : str
+            The query's text.
+        unit_id : str
+            The document.
+        k1, b, variant, delta, mu, query_terms, fields : optional
+            As in :meth:`search`; None for the index's own.
+
+        Returns
+        -------
+        DataFrame
+            One row per query word in the order in which they add up: ``part`` (the word), ``value`` and
+            ``contribution`` (what it adds), ``query_tf, tf, df, idf, length_norm, saturation``. The values
+            sum to the score; ``contribution = query_tf * idf * saturation``. Under ``"dirichlet"`` a last row
+            holds what the document's length costs. With fields, ``tf`` is the weighted, levelled count.
+
+        Raises
+        ------
+        ValueError
+            If the document is not there.
+
+        Examples
+        --------
+        >>> from ragkit import KeywordIndex
+        >>> index = KeywordIndex({"a": "red fox", "b": "red red wine"})
+        >>> index.explain("red wine", "b")[["part", "tf", "df", "contribution"]].round(3).values.tolist()
+        [['red', 2.0, 2.0, 0.237], ['wine', 1.0, 1.0, 0.641]]
+        """
+        check_one_query(query)
+        scorer = self._scorer(k1, b, variant, delta, mu, query_terms, fields)
+        return explain_score(self._tokenizer(query), self._slot_of(unit_id), self._vocab, scorer)
+
+    def stats(self) -> dict[str, Any]:
+        """Describe the index in numbers.
+
+        Returns
+        -------
+        dict
+            ``documents, terms, average_length`` (a dict by field where there are several), ``k1, b,
+            variant, memory`` (bytes of counts and kept weights).
+
+        Examples
+        --------
+        >>> from ragkit import KeywordIndex
+        >>> stats = KeywordIndex(["red fox", "blue"]).stats()
+        >>> stats["documents"], stats["terms"], stats["average_length"]
+        (2, 3, 1.5)
+        """
+        scorer = self._scorer()
+        average = {f: float(p.lengths.mean()) if len(self) else 0.0 for f, p in self._postings.items()}
+        held = np.zeros(len(self._vocab), dtype=bool)
+        for postings in self._postings.values():
+            held |= postings.df > 0
+        return {
+            "documents": len(self),
+            "terms": int(held.sum()),
+            "average_length": average if len(average) > 1 else next(iter(average.values())),
+            "k1": self.k1,
+            "b": self.b,
+            "variant": self.variant,
+            "memory": sum(p.nbytes for p in self._postings.values()) + scorer.nbytes,
+        }
+
+    def terms(self) -> pd.DataFrame:
+        """List the words that documents hold.
+
+        Returns
+        -------
+        DataFrame
+            ``term, df, cf, idf`` in the order in which words were first met: in how many documents, how
+            often in all, and the idf of the index's own variant.
+
+        Examples
+        --------
+        >>> from ragkit import KeywordIndex
+        >>> KeywordIndex(["red red fox", "red"]).terms()[["term", "df", "cf"]].values.tolist()
+        [['red', 2, 3], ['fox', 1, 1]]
+        """
+        return term_table(list(self._postings.values()), self._scorer())
+
+    def document_frequency(self, term: str) -> int:
+        """Count the documents that hold a word.
+
+        Parameters
+        ----------
+        term : str
+            A word; it is cut and levelled as a query is.
+
+        Returns
+        -------
+        int
+            0 for a word that is not known, or is dropped.
+
+        Examples
+        --------
+        >>> from ragkit import KeywordIndex
+        >>> KeywordIndex(["red fox", "RED"]).document_frequency("Red")
+        2
+        """
+        scorer = self._scorer()
+        words = self._tokenizer(term)
+        if len(words) > 1:
+            raise ValueError(f"term must be one word; {term!r} gives {words}.")
+        numbers = [self._vocab[word] for word in words if word in self._vocab]
+        return len(scorer.postings(numbers[0])[0]) if numbers else 0
 
 
 def explain_score(words: list[str], slot: int, vocab: dict[str, int], scorer: Scorer) -> pd.DataFrame:

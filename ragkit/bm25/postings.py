@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
-from ragkit.frames.folder import parse_json
-from ragkit.frames.table import DocTable
 from ragkit.text.counting import Block, Counts, assemble, count_words
 
 
@@ -90,39 +86,3 @@ class Postings:
     def nbytes(self) -> int:
         """Bytes of the arrays."""
         return self.indptr.nbytes + self.docs.nbytes + self.tf.nbytes + self.lengths.nbytes
-
-
-def pack_postings(fields: dict[str, Postings], table: DocTable) -> dict[str, np.ndarray]:
-    """Give the arrays of a saved index."""
-    vocab = next(iter(fields.values())).vocab
-    words = json.dumps(list(vocab), ensure_ascii=True).encode()
-    arrays = {"slots": table.slots, "vocab": np.frombuffer(words, dtype=np.uint8)}
-    for number, p in enumerate(fields.values()):
-        parts: dict[str, np.ndarray] = {"indptr": p.indptr, "docs": p.docs, "tf": p.tf, "lengths": p.lengths}
-        arrays |= {f"field{number}_{name}": array for name, array in parts.items()}
-    return arrays
-
-
-def unpack_postings(arrays: dict[str, np.ndarray], fields: Any, n: int, where: str) -> dict[str, Postings]:
-    """Make counts of the arrays of a saved index; arrays that do not belong together are refused."""
-    try:
-        words = parse_json(arrays["vocab"].tobytes(), "the vocabulary")
-        vocab = {word: number for number, word in enumerate(words)}
-        out = {}
-        for number, field in enumerate(fields):
-            p = out[field] = Postings(vocab)
-            names = ("indptr", "docs", "tf", "lengths")
-            p.indptr, p.docs, p.tf, p.lengths = (arrays[f"field{number}_{name}"] for name in names)
-            sound = (
-                len(p.indptr) == len(words) + 1 == len(vocab) + 1
-                and p.indptr[0] == 0
-                and (np.diff(p.indptr) >= 0).all()
-                and p.indptr[-1] == len(p.docs) == len(p.tf)
-                and len(p.lengths) == n
-                and (not len(p.docs) or (p.docs.min() >= 0 and p.docs.max() < n))
-            )
-            if not sound:
-                raise ValueError("its arrays do not belong together")
-    except (KeyError, TypeError, IndexError, ValueError) as error:
-        raise ValueError(f"the index saved in {where!r} is damaged: {error}.") from None
-    return out
