@@ -36,7 +36,9 @@ def test_settings_are_pinned_compared_and_cleared(lab, run_notebook):
     wait_changed(page, table)
     page.get_by_role("button", name="pin this setting").click()
     page.locator("th", has_text="rank in A").wait_for()
-    page.locator('.rk-table[aria-label="mean metrics"] th', has_text="A").wait_for()
+    page.get_by_role("table", name="mean metrics").get_by_role(
+        "columnheader", name="A", exact=True
+    ).wait_for()
     table = results(page)
     page.locator(".widget-dropdown:has(.widget-label:text-is('compare with')) select").select_option("A")
     wait_changed(page, table)
