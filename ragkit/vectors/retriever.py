@@ -85,7 +85,13 @@ def make_retriever(
         return Retriever(store, top_k, search_type, None, None, floor, where)
     options = _DEFAULTS | {name: of_mmr[name] for name in given}
     lambda_ = check_number("lambda_", options["lambda_"], low=0, high=1, meaning="1 = relevance only")
-    fetch_k = check_top_k(options["fetch_k"], "fetch_k")
+    fetch_k = check_fetch_k(options["fetch_k"], top_k)
+    return Retriever(store, top_k, search_type, lambda_, fetch_k, None, where)
+
+
+def check_fetch_k(fetch_k: Any, top_k: int | None) -> int | None:
+    """Check how many candidates MMR may choose from: no fewer than it is to return."""
+    fetch_k = check_top_k(fetch_k, "fetch_k")
     if fetch_k is not None and (top_k is None or fetch_k < top_k):
         raise ValueError(f"fetch_k must be at least top_k; got fetch_k={fetch_k}, top_k={top_k}.")
-    return Retriever(store, top_k, search_type, lambda_, fetch_k, None, where)
+    return fetch_k
