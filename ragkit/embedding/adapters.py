@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ragkit.embedding.batches import Roles, check_list, in_batches, need, stacked
+from ragkit.embedding.batches import BatchEmbedder, named, need
 
 
-class SentenceTransformerEmbedder(Roles):
+class SentenceTransformerEmbedder(BatchEmbedder):
     """Embed with a model of sentence-transformers.
 
     This adapter needs torch and is not run by ragkit's own tests; it calls ``encode`` alone.
@@ -38,41 +37,21 @@ class SentenceTransformerEmbedder(Roles):
         batch_size: int = 32,
         progress: bool = True,
     ):
-        if isinstance(model, str):
-            library = need("sentence_transformers", "sentence-transformers", "SentenceTransformerEmbedder")
-            self.name = model
-            model = library.SentenceTransformer(model)
-        else:
-            self.name = str(getattr(model, "model_name_or_path", type(model).__name__))
-        self.model, self.batch_size, self.progress = model, batch_size, progress
-        self.prefix, self.query_prefix = prefix, query_prefix
+        super().__init__(batch_size, progress, prefix, query_prefix)
+        self.name, self.model = named(model, self._load, "model_name_or_path")
 
     def __repr__(self) -> str:
         return f"SentenceTransformerEmbedder({self.name!r})"
 
-    def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        """Embed texts.
+    def _load(self, name: str) -> Any:
+        library = need("sentence_transformers", "sentence-transformers", "SentenceTransformerEmbedder")
+        return library.SentenceTransformer(name)
 
-        Parameters
-        ----------
-        texts : sequence of str, shape (n,)
-            Documents, or queries for :attr:`queries`.
-
-        Returns
-        -------
-        ndarray of float, shape (n, d)
-            Vectors.
-        """
-        texts = self.prefixed(check_list(texts, "SentenceTransformerEmbedder"))
-        batches = in_batches(texts, self.batch_size, self.progress, "embedding")
-        parts = [
-            self.model.encode(list(batch), show_progress_bar=False, convert_to_numpy=True)
-            for batch in batches
-        ]
-        return stacked(parts, "SentenceTransformerEmbedder", len(texts))
+    def _embed(self, texts: list[str]) -> Any:
+        return self.model.encode(texts, show_progress_bar=False, convert_to_numpy=True)
 
 
-class Model2VecEmbedder(Roles):
+class Model2VecEmbedder(BatchEmbedder):
     """Embed with a static model of model2vec: a table of token vectors, fast on a CPU.
 
     Parameters
@@ -96,36 +75,23 @@ class Model2VecEmbedder(Roles):
         batch_size: int = 1024,
         progress: bool = True,
     ):
-        self.name = model if isinstance(model, str) else type(model).__name__
-        if isinstance(model, str):
-            model = need("model2vec", "model2vec", "Model2VecEmbedder").StaticModel.from_pretrained(model)
-        self.model, self.batch_size, self.progress = model, batch_size, progress
-        self.prefix, self.query_prefix = prefix, query_prefix
+        super().__init__(batch_size, progress, prefix, query_prefix)
+        self.name, self.model = named(model, self._load)
 
     def __repr__(self) -> str:
         return f"Model2VecEmbedder({self.name!r})"
 
-    def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        """Embed texts.
+    def _load(self, name: str) -> Any:
+        return need("model2vec", "model2vec", "Model2VecEmbedder").StaticModel.from_pretrained(name)
 
-        Parameters
-        ----------
-        texts : sequence of str, shape (n,)
-            Documents, or queries for :attr:`queries`.
-
-        Returns
-        -------
-        ndarray of float, shape (n, d)
-            Vectors.
-        """
-        texts = self.prefixed(check_list(texts, "Model2VecEmbedder"))
-        batches = in_batches(texts, self.batch_size, self.progress, "embedding")
-        parts = [self.model.encode(list(batch)) for batch in batches]
-        return stacked(parts, "Model2VecEmbedder", len(texts))
+    def _embed(self, texts: list[str]) -> Any:
+        return self.model.encode(texts)
 
 
-class FastEmbedEmbedder(Roles):
+class FastEmbedEmbedder(BatchEmbedder):
     """Embed with a model of fastembed: ONNX models that run without torch.
+
+    Queries go through the model's ``query_embed``, which adds its own prefix.
 
     Parameters
     ----------
@@ -138,37 +104,21 @@ class FastEmbedEmbedder(Roles):
     """
 
     def __init__(self, model: Any, *, batch_size: int = 64, progress: bool = True):
-        self.name = (
-            model if isinstance(model, str) else str(getattr(model, "model_name", type(model).__name__))
-        )
-        if isinstance(model, str):
-            model = need("fastembed", "fastembed", "FastEmbedEmbedder").TextEmbedding(model)
-        self.model, self.batch_size, self.progress = model, batch_size, progress
+        super().__init__(batch_size, progress)
+        self.name, self.model = named(model, self._load, "model_name")
 
     def __repr__(self) -> str:
         return f"FastEmbedEmbedder({self.name!r})"
 
-    def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        """Embed texts; queries go through the model's ``query_embed``, which adds its own prefix.
+    def _load(self, name: str) -> Any:
+        return need("fastembed", "fastembed", "FastEmbedEmbedder").TextEmbedding(name)
 
-        Parameters
-        ----------
-        texts : sequence of str, shape (n,)
-            Documents, or queries for :attr:`queries`.
-
-        Returns
-        -------
-        ndarray of float32, shape (n, d)
-            Vectors.
-        """
-        texts = check_list(texts, "FastEmbedEmbedder")
+    def _embed(self, texts: list[str]) -> Any:
         embed = self.model.query_embed if self.role == "query" else self.model.passage_embed
-        batches = in_batches(texts, self.batch_size, self.progress, "embedding")
-        parts = [np.array(list(embed(list(batch)))) for batch in batches]
-        return stacked(parts, "FastEmbedEmbedder", len(texts))
+        return np.array(list(embed(texts)))
 
 
-class LangChainEmbedder(Roles):
+class LangChainEmbedder(BatchEmbedder):
     """Embed with any LangChain ``Embeddings`` object.
 
     Parameters
@@ -187,29 +137,14 @@ class LangChainEmbedder(Roles):
                 raise TypeError(
                     f"embeddings must have embed_documents and embed_query; {embeddings!r} lacks {method}."
                 )
+        super().__init__(batch_size, progress)
         self.name = str(getattr(embeddings, "model", type(embeddings).__name__))
-        self.embeddings, self.batch_size, self.progress = embeddings, batch_size, progress
+        self.embeddings = embeddings
 
     def __repr__(self) -> str:
         return f"LangChainEmbedder({type(self.embeddings).__name__})"
 
-    def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        """Embed texts.
-
-        Parameters
-        ----------
-        texts : sequence of str, shape (n,)
-            Documents, or queries for :attr:`queries`.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, d)
-            Vectors.
-        """
-        texts = check_list(texts, "LangChainEmbedder")
+    def _embed(self, texts: list[str]) -> Any:
         if self.role == "query":
-            parts = [[self.embeddings.embed_query(text)] for text in texts]
-        else:
-            batches = in_batches(texts, self.batch_size, self.progress, "embedding")
-            parts = [self.embeddings.embed_documents(list(batch)) for batch in batches]
-        return stacked(parts, "LangChainEmbedder", len(texts))
+            return [self.embeddings.embed_query(text) for text in texts]
+        return self.embeddings.embed_documents(texts)

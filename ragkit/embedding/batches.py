@@ -5,9 +5,13 @@ from __future__ import annotations
 import copy
 import importlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+from ragkit.frames import check_top_k
+
+Item = TypeVar("Item")
 
 
 def need(module: str, install: str, who: str) -> Any:
@@ -16,6 +20,14 @@ def need(module: str, install: str, who: str) -> Any:
         return importlib.import_module(module)
     except ImportError:
         raise ImportError(f"{who} needs {module}: pip install {install}") from None
+
+
+def named(model: Any, load: Callable[[str], Any], attribute: str | None = None) -> tuple[str, Any]:
+    """Load a model that is given by its name; one that is loaded says its name itself, or is of a type."""
+    if isinstance(model, str):
+        return model, load(model)
+    said = None if attribute is None else getattr(model, attribute, None)
+    return str(type(model).__name__ if said is None else said), model
 
 
 def check_list(texts: Any, who: str) -> list[str]:
@@ -29,39 +41,14 @@ def check_list(texts: Any, who: str) -> list[str]:
     return listed
 
 
-def in_batches(texts: Sequence[str], size: int, progress: bool, what: str) -> Iterator[Sequence[str]]:
-    """Cut texts into batches; a progress bar shows when the work takes longer than two seconds."""
+def in_batches(items: list[Item], size: int, progress: bool) -> Iterator[list[Item]]:
+    """Cut a list into batches; a progress bar shows when the work takes longer than two seconds."""
     from tqdm.auto import tqdm
 
-    starts = range(0, len(texts), size)
-    for start in tqdm(
-        starts, desc=what, unit="batch", delay=2, disable=not progress or len(starts) < 2, leave=False
-    ):
-        yield texts[start : start + size]
-
-
-class Roles:
-    """Documents and queries may want another prefix, or another method of the model.
-
-    An embedder made with this is for documents; its :attr:`queries` is the same for queries, and a
-    :class:`ragkit.VectorStore` uses it for them by itself.
-    """
-
-    prefix: str = ""
-    query_prefix: str = ""
-    role: str = "document"
-
-    @property
-    def queries(self) -> Any:
-        """The same embedder for queries."""
-        other = copy.copy(self)
-        other.role = "query"
-        return other
-
-    def prefixed(self, texts: Sequence[str]) -> list[str]:
-        """Put the role's prefix before each text."""
-        prefix = self.query_prefix if self.role == "query" else self.prefix
-        return [prefix + text for text in texts] if prefix else list(texts)
+    starts = range(0, len(items), size)
+    silent = not progress or len(starts) < 2
+    for start in tqdm(starts, desc="embedding", unit="batch", delay=2, disable=silent, leave=False):
+        yield items[start : start + size]
 
 
 def stacked(parts: list[Any], who: str, n: int) -> np.ndarray:
@@ -76,4 +63,57 @@ def stacked(parts: list[Any], who: str, n: int) -> np.ndarray:
     return rows
 
 
-Encode = Callable[[list[str]], Any]
+class BatchEmbedder:
+    """Embed texts batch by batch, each with the prefix of its role; a subclass embeds one batch.
+
+    Documents and queries may want another prefix, or another method of the model. An embedder made with
+    this is for documents; its :attr:`queries` is the same for queries, and a :class:`ragkit.VectorStore`
+    uses it for them by itself.
+
+    Parameters
+    ----------
+    batch_size : int
+        Texts embedded at a time.
+    progress : bool
+        Whether long work shows a bar.
+    prefix, query_prefix : str, default=""
+        Put before each document and before each query.
+    """
+
+    role: str = "document"
+
+    def __init__(self, batch_size: int, progress: bool, prefix: str = "", query_prefix: str = ""):
+        self.batch_size = max(1, check_top_k(batch_size, "batch_size", none=False) or 0)
+        self.progress, self.prefix, self.query_prefix = progress, prefix, query_prefix
+
+    @property
+    def queries(self) -> Any:
+        """The same embedder for queries."""
+        other = copy.copy(self)
+        other.role = "query"
+        return other
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        """Embed texts.
+
+        Parameters
+        ----------
+        texts : sequence of str, shape (n,)
+            Documents, or queries for :attr:`queries`.
+
+        Returns
+        -------
+        ndarray of float, shape (n, d)
+            Vectors.
+        """
+        listed = check_list(texts, type(self).__name__)
+        prefix = self.query_prefix if self.role == "query" else self.prefix
+        return self._embed_all([prefix + text for text in listed] if prefix else listed)
+
+    def _embed_all(self, texts: list[str]) -> np.ndarray:
+        parts = [self._embed(batch) for batch in in_batches(texts, self.batch_size, self.progress)]
+        return stacked(parts, type(self).__name__, len(texts))
+
+    def _embed(self, texts: list[str]) -> Any:
+        """Embed one batch."""
+        raise NotImplementedError

@@ -6,17 +6,16 @@ import base64
 import json
 import os
 import time
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from ragkit.embedding.batches import Roles, check_list, in_batches, stacked
+from ragkit.embedding.batches import BatchEmbedder
 from ragkit.frames import check_number, check_top_k
 
 
-class HTTPEmbedder(Roles):
+class HTTPEmbedder(BatchEmbedder):
     """Embed with any server that answers ``POST <url>/embeddings`` as OpenAI's does.
 
     Ollama, vLLM, llama.cpp, text-embeddings-inference and LM Studio do. Busy and failing servers (429,
@@ -46,6 +45,11 @@ class HTTPEmbedder(Roles):
         Seconds that one answer may take.
     progress : bool, default=True
         Whether long work shows a bar.
+
+    Raises
+    ------
+    RuntimeError
+        When it is called, if the server refuses, or does not answer in time however often it is asked.
     """
 
     def __init__(
@@ -66,8 +70,7 @@ class HTTPEmbedder(Roles):
         if not isinstance(url, str) or not url.startswith(("http://", "https://")):
             raise ValueError(f"url must begin with http:// or https://; got {url!r}.")
         self.url, self.model, self.key_env, self.dimensions = url.rstrip("/"), model, key_env, dimensions
-        self.prefix, self.query_prefix, self.progress = prefix, query_prefix, progress
-        self.batch_size = max(1, check_top_k(batch_size, "batch_size", none=False) or 1)
+        super().__init__(batch_size, progress, prefix, query_prefix)
         self.retries = check_top_k(retries, "retries", none=False) or 0
         self.pause, self.timeout = (
             check_number("pause", pause, low=0),
@@ -81,28 +84,6 @@ class HTTPEmbedder(Roles):
     def name(self) -> str:
         """What tells its vectors from those of another."""
         return f"{self.model} at {self.url}, dimensions={self.dimensions}"
-
-    def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        """Embed texts.
-
-        Parameters
-        ----------
-        texts : sequence of str, shape (n,)
-            Documents, or queries for :attr:`queries`.
-
-        Returns
-        -------
-        ndarray of float32, shape (n, d)
-            Vectors.
-
-        Raises
-        ------
-        RuntimeError
-            If the server refuses, or does not answer in time however often it is asked.
-        """
-        texts = self.prefixed(check_list(texts, "HTTPEmbedder"))
-        batches = in_batches(texts, self.batch_size, self.progress, "embedding")
-        return stacked([self._embed(list(batch)) for batch in batches], "HTTPEmbedder", len(texts))
 
     def _embed(self, texts: list[str]) -> np.ndarray:
         body: dict[str, Any] = {"model": self.model, "input": texts}

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ragkit.embedding.batches import Roles, check_list, in_batches, need
+from ragkit.embedding.batches import BatchEmbedder, in_batches, need
 from ragkit.embedding.wordpiece import WordPiece
 from ragkit.frames import check_choice, check_top_k
 from ragkit.similarity import normalize_rows
 
 
-class OnnxEmbedder(Roles):
+class OnnxEmbedder(BatchEmbedder):
     """Embed with a BERT-like model exported to ONNX, such as all-MiniLM-L6-v2, bge-small or e5-small.
 
     Parameters
@@ -62,10 +61,9 @@ class OnnxEmbedder(Roles):
         if not found:
             raise FileNotFoundError(f"{str(folder)!r} holds no model.onnx; export the model to ONNX first.")
         self.path, self.pooling = found[0], check_choice("pooling", pooling, ("mean", "cls"))
-        self.normalize, self.prefix, self.query_prefix = normalize, prefix, query_prefix
+        super().__init__(batch_size, progress, prefix, query_prefix)
+        self.normalize = normalize
         self.max_length = max(3, check_top_k(max_length, "max_length", none=False) or 0)
-        self.batch_size = max(1, check_top_k(batch_size, "batch_size", none=False) or 0)
-        self.progress = progress
         self.pieces = WordPiece.from_folder(Path(folder if tokenizer is None else tokenizer))
         self.session = runtime.InferenceSession(str(self.path), providers=["CPUExecutionProvider"])
         self._inputs = [argument.name for argument in self.session.get_inputs()]
@@ -79,27 +77,14 @@ class OnnxEmbedder(Roles):
         digest = hashlib.sha256(self.path.read_bytes()).hexdigest()[:16]
         return f"onnx {digest}, {self.pooling}, normalize={self.normalize}, max_length={self.max_length}"
 
-    def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        """Embed texts.
-
-        Parameters
-        ----------
-        texts : sequence of str, shape (n,)
-            Documents, or queries for :attr:`queries`.
-
-        Returns
-        -------
-        ndarray of float32, shape (n, d)
-            Vectors.
-        """
-        texts = self.prefixed(check_list(texts, "OnnxEmbedder"))
+    def _embed_all(self, texts: list[str]) -> np.ndarray:
         ids = [self.pieces.encode(text, self.max_length) for text in texts]
         order = sorted(range(len(ids)), key=lambda row: len(ids[row]))  # equal lengths waste no padding
-        out: np.ndarray | None = None
-        for batch in in_batches(order, self.batch_size, self.progress, "embedding"):  # type: ignore[arg-type]
-            rows = self._run([ids[row] for row in batch])  # type: ignore[call-overload]
+        out: np.ndarray | None = None  # made when the model has shown how long its vectors are
+        for batch in in_batches(order, self.batch_size, self.progress):
+            rows = self._run([ids[row] for row in batch])
             out = np.empty((len(texts), rows.shape[1]), dtype=np.float32) if out is None else out
-            out[list(batch)] = rows
+            out[batch] = rows
         return np.empty((0, 0), dtype=np.float32) if out is None else out
 
     def _run(self, ids: list[list[int]]) -> np.ndarray:
