@@ -312,7 +312,7 @@ class KeywordIndex(Ledgers):
             self._last, self._scored_version = None, self._table.version
         if self._last is None or (self._last.setting is not setting and self._last.setting != setting):
             # Kept weights take at most three bytes a posting, so the index stays smaller than one of scores.
-            room = max(1 << 19, 3 * sum(len(p.docs) for p in self._postings.values()) // 8)
+            room = max(1 << 22, 3 * sum(len(p.docs) for p in self._postings.values()))
             self._last = Scorer(list(self._postings.values()), setting, room)
         return self._last
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ragkit.frames.checks import some
 from ragkit.frames.coerce import empty_run
-from ragkit.frames.ranking import ranks_within, round_significant, tie_order
+from ragkit.frames.ranking import ranks_within, round_significant
 from ragkit.frames.table import DocTable
 
 
@@ -70,7 +70,7 @@ def best_first(
     scores : ndarray of float
         Their scores.
     """
-    order = np.argsort(-scores)
+    order = scores.argsort(kind="stable")[::-1]  # on some processors twice as fast as the default kind
     falling = scores[order]
     # Scores that agree in 12 digits are nearer than this; where none are, no ids need comparing.
     near = (falling[:-1] - falling[1:]) <= 2e-11 * np.abs(falling[1:])
@@ -79,19 +79,27 @@ def best_first(
         end = top_k + int(apart[0]) if len(apart) else len(order)  # what may tie with the last one stays
         order, falling, near = order[:end], falling[:end], near[: max(0, end - 1)]
     if near.any():
-        order = order[_ties_by_id(slots[order], falling, table)]
+        order = order[_ties_by_id(slots[order], falling, near, table)]
         falling = scores[order]
     return slots[order[:top_k]], falling[:top_k]
 
 
-def _ties_by_id(slots: np.ndarray, falling: np.ndarray, table: DocTable) -> np.ndarray:
-    """Order rows by the tie rule; a short list is sorted as tuples, which costs less than any array work."""
-    if len(slots) > 200:
-        groups = np.zeros(len(slots), dtype=np.int64)
-        return tie_order(groups, falling, lambda rows: table.order_key(slots[rows]))
-    names = table.names[slots].tolist()
-    rows = sorted(zip(round_significant(falling).tolist(), names, range(len(names))), reverse=True)
-    return np.array([row for _, _, row in rows], dtype=np.int64)
+def _ties_by_id(slots: np.ndarray, falling: np.ndarray, near: np.ndarray, table: DocTable) -> np.ndarray:
+    """Order rows of falling scores by the tie rule; `near` says where the next one may be equal."""
+    order = np.arange(len(slots))
+    tied = np.zeros(len(slots), dtype=bool)
+    tied[:-1] = near
+    tied[1:] |= near
+    rows = np.flatnonzero(tied)
+    keys, scores = table.order_key(slots[rows]), falling[rows]
+    if not np.array_equal(near, falling[:-1] == falling[1:]):  # equal in 12 digits, but not in all
+        scores = round_significant(scores)
+    if keys.dtype == object:  # few: sorting tuples costs less than any array work
+        found = sorted(zip(scores.tolist(), keys.tolist(), rows.tolist()), reverse=True)
+        order[rows] = [row for _, _, row in found]
+    else:
+        order[rows] = rows[np.lexsort((keys, scores))[::-1]]
+    return order
 
 
 def query_rows(asked: pd.Series, query_ids: pd.Series) -> np.ndarray:

@@ -58,7 +58,7 @@ def lower_bound(scores: np.ndarray, top_k: int) -> float:
     float
         A score that at least `top_k` reach.
     """
-    n_blocks = max(128, 6 * top_k, len(scores) // 128)
+    n_blocks = max(128, 3 * top_k, len(scores) // 128)
     depth = len(scores) // n_blocks
     if depth < 2:
         return float(np.partition(scores, len(scores) - top_k)[len(scores) - top_k])
