@@ -55,3 +55,9 @@ def test_every_notebook_has_three_exercises_and_asks_them_all():
     for path in NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"):
         asked = set(re.findall(r"lessons\.check\(\\\"(\d\d\.\d)\\\"", path.read_text(encoding="utf-8")))
         assert asked == {name for name in EXERCISES if name.startswith(path.name[:2])}, path.name
+
+
+def test_a_number_as_text_and_a_number_as_exercise_are_told_apart():
+    assert "without quotes" in repr(lessons.check("04.1", "0.96"))
+    with pytest.raises(TypeError, match="such as '01.1'"):
+        lessons.check(1.1, 3)

@@ -114,13 +114,13 @@ def _context_passages() -> int:
 
 def _diverse_second() -> str:
     run, store = _mercury()
-    return str(mmr(run, store, lambda_=0.0, top_k=8)["doc_id"].iloc[1])
+    return str(mmr(run, store, lambda_=0.0, top_k=5)["doc_id"].iloc[1])
 
 
 def _astronauts_from() -> float:
     """Find the lowest lambda from which Project Mercury is among the eight, all the way to 1."""
     run, store = _mercury()
-    spans = lambda_for(run, store, run["query_id"].iloc[0], "project-mercury", top_k=8)
+    spans = lambda_for(run, store, run["query_id"].iloc[0], "project-mercury", top_k=5)
     inside = spans[spans["selected"]]
     return float(inside["lambda_from"].min())
 
@@ -143,18 +143,18 @@ def _wins(a: str, b: str) -> int:
 EXERCISES: dict[str, Exercise] = {
     "01.1": Exercise(
         "How many queries does fieldguide have?",
-        "Look at len(data.queries).",
+        "It is the number of rows of data.queries.",
         lambda: len(_class("fieldguide").data.queries),
     ),
     "01.2": Exercise(
         "What is the mean nDCG@10 of the vector run, to three decimals?",
-        "It stands in the comparison table, column mean.",
+        "It stands in the comparison table, column mean, row of the vector run.",
         lambda: float(_ndcg("vector").mean()),
         3,
     ),
     "01.3": Exercise(
         "Fuse with method='linear' and the same weights: what is the mean nDCG@10 now, to three decimals?",
-        "rk.fuse(..., method='linear', weights={'keyword': 0.3, 'vector': 0.7}), then rk.evaluate.",
+        "Put rk.fuse(..., method='linear', weights=...) into runs and compare once more.",
         lambda: float(
             evaluate(
                 fuse(_class("fieldguide").runs, method="linear", weights={"keyword": 0.3, "vector": 0.7}),
@@ -171,7 +171,7 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "02.2": Exercise(
         "Into how many chunks does fieldguide fall at size=400, overlap=0?",
-        "len(rk.chunk(data.docs, size=400, overlap=0)).",
+        "Every row of what rk.chunk gives is a chunk.",
         lambda: len(chunk(_class("fieldguide").data.docs, size=400, overlap=0)),
     ),
     "02.3": Exercise(
@@ -218,7 +218,7 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "05.1": Exercise(
         "For how many queries of fieldguide is nDCG@10 of the keyword run exactly 0?",
-        "(scores['value'] == 0).sum() on rk.evaluate(keyword_run, data.qrels, metrics=['ndcg@10']).",
+        "The table of rk.per_query has a column for each system; count the zeros of one.",
         lambda: int((_ndcg("keyword") == 0).sum()),
     ),
     "05.2": Exercise(
@@ -234,13 +234,13 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "06.1": Exercise(
         "A document is first in one list and third in the other. Its RRF score at k=60, to five decimals?",
-        "1 / (60 + 1) + 1 / (60 + 3).",
+        "Each list gives 1 / (k + rank); add the two.",
         lambda: 1 / 61 + 1 / 63,
         5,
     ),
     "06.2": Exercise(
-        "z is fifth in one list and third in the other, p is first in one and absent from the other. "
-        "What is the smallest whole k >= 1 at which z beats p?",
+        "x is fifth in one list and third in the other, y is first in one and absent from the other. "
+        "What is the smallest whole k >= 1 at which x beats y?",
         "Compare 1/(k+5) + 1/(k+3) with 1/(k+1) for k = 1, 2, 3, ...",
         _smallest_k_for_agreement,
     ),
@@ -252,9 +252,9 @@ EXERCISES: dict[str, Exercise] = {
         3,
     ),
     "07.1": Exercise(
-        "For 'mercury', top_k=8 of 30: how many different selections are there over all of lambda?",
-        "mmr_path has one row for each.",
-        lambda: len(mmr_path(*_mercury(), top_k=8)),
+        "For 'mercury', top_k=5 of 30: how many different selections are there over lambda? Order counts.",
+        "mmr_path has one row for each; two orders of the same five count as two.",
+        lambda: len(mmr_path(*_mercury(), top_k=5)),
     ),
     "07.2": Exercise(
         "Which article comes second at lambda_=0? Give its id.",
@@ -263,7 +263,7 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "07.3": Exercise(
         "relevance 0.8, greatest similarity to a pick 0.6, lambda 0.7: what is the MMR score?",
-        "lambda * relevance - (1 - lambda) * similarity.",
+        "The formula stands under the first table of the notebook.",
         lambda: 0.7 * 0.8 - 0.3 * 0.6,
         2,
     ),

@@ -57,6 +57,8 @@ def check(exercise: str, answer: Any = ...) -> Verdict:
 
     Raises
     ------
+    TypeError
+        If `exercise` is not text.
     ValueError
         If there is no such exercise.
 
@@ -67,12 +69,16 @@ def check(exercise: str, answer: Any = ...) -> Verdict:
     >>> check("04.1", 0.5)
     Not yet. Multiply component by component and add; divide by both lengths, which are 5 here.
     """
+    if not isinstance(exercise, str):
+        raise TypeError(f"exercise must be its number as text, such as '01.1'; got {exercise!r}.")
     found = EXERCISES[check_choice("exercise", exercise, EXERCISES)]
     if answer is ...:
         return Verdict(None, f"{found.question} Put your answer in place of `...`.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         solution = found.solve()
+    if isinstance(answer, str) and not isinstance(solution, str):
+        return Verdict(False, f"The answer is a number; got the text {answer!r}. Write it without quotes.")
     if _agrees(found, answer, solution):
         return Verdict(True, "Right.")
     return Verdict(False, f"Not yet. {found.hint}")
