@@ -153,12 +153,12 @@ class HeldVectors(Store):
         [0.0, 0.707]
         """
         ids_b = ids_a if ids_b is None else ids_b
-        a, b = (self.vectors([ids] if isinstance(ids, str) else ids) for ids in (ids_a, ids_b))
+        a, b = (self.vectors([ids] if np.ndim(ids) == 0 else ids) for ids in (ids_a, ids_b))
         if self._metric == "euclidean":
             table = 1 / (1 + euclidean_distance(a, b))
         else:
             table = (cosine_similarity if self._metric == "cosine" else dot_similarity)(a, b)
-        one_a, one_b = isinstance(ids_a, str), isinstance(ids_b, str)
+        one_a, one_b = np.ndim(ids_a) == 0, np.ndim(ids_b) == 0
         if one_a and one_b:
             return float(table[0, 0])
         return table[0] if one_a else table[:, 0] if one_b else table
@@ -314,14 +314,15 @@ class HeldVectors(Store):
         if not len(self) or dim is None:
             return query_ids, np.zeros((len(frame), 0)), np.empty(0, dtype=np.int64)
         written = np.array([bool(text.strip()) for text in texts], dtype=bool)
-        matrix = embed_written(self._embed_of_queries(), texts, written, dim)
+        embed = self._embed_of_queries()
+        matrix = embed_written(embed, texts, written, dim)
         nonzero = matrix.any(axis=1)
         unknown = written & ~nonzero
         if unknown.any() and not quiet:
-            warn(
-                f"no word of queries {some(texts[unknown])} is known to the embedder, "
-                "so they have no hits; check spelling and language."
+            reason = getattr(embed, "zero_reason", None) or (
+                "no word of theirs is known to the embedder; check spelling and language"
             )
+            warn(f"queries {some(texts[unknown])} have no hits: {reason}.")
         return query_ids, matrix, np.flatnonzero(nonzero)
 
     def _embed_of_queries(self) -> Embed:

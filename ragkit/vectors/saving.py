@@ -98,12 +98,10 @@ class SavedVectors(HeldVectors):
 
     def _packed(self, whole: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         self._settle()
-        arrays = {"vectors": self._matrix.rows[self._table.slots]}
-        of_lsa = None
-        lsa = self.embed
+        lsa, of_lsa, learned = self.embed, None, {}
         if hasattr(lsa, "state") and hasattr(lsa, "from_state"):
             of_lsa, learned = lsa.state()
-            arrays |= learned
+        arrays = {"vectors": self._matrix.rows[self._table.slots]} | learned
         meta = {"metric": self._metric, "origin": self._origin, "refits": self._refits, "lsa": of_lsa}
         return meta | {"embed": repr(self._given_embed)}, arrays
 
@@ -118,8 +116,10 @@ class SavedVectors(HeldVectors):
         except (KeyError, TypeError) as error:
             raise ValueError(f"the saved VectorStore is damaged: {error!r}.") from None
         own = saved_lsa(of_lsa, arrays) if embed is None else None
-        if embed is None:
-            embed = _Absent(meta.get("embed")) if own is None else unfitted_lsa(own) if refits else own
+        if own is not None:
+            embed = unfitted_lsa(own) if refits else own
+        elif embed is None:
+            embed = _Absent(meta.get("embed"))
         store = cls(embed=embed, metric=metric, query_embed=query_embed)
         store._restore(docs, rows, origin)
         if own is not None and refits:
@@ -148,19 +148,21 @@ class SavedVectors(HeldVectors):
             return
         self._settle()
         texts = self._table.rows["text"]
-        tried = np.flatnonzero(texts.str.strip().ne("").to_numpy(dtype=bool))[:1]
-        if not len(tried):
-            return
-        now, then = call_embedder(embed, texts.iloc[tried].tolist())[0], self._matrix.rows[tried[0]]
-        if len(now) != len(then):
-            raise ValueError(
-                f"the embedder gives vectors of {len(now)} numbers, the saved ones have {len(then)}; "
-                "give the one that made them."
-            )
-        if not np.allclose(now, then, rtol=0, atol=1e-3 * max(1e-30, float(np.abs(then).max()))):
-            raise ValueError(
-                "the embedder gives another vector than the saved one; give the one that made them."
-            )
+        written = np.flatnonzero(texts.str.strip().ne("").to_numpy(dtype=bool))[:1]
+        if len(written):
+            tried = call_embedder(embed, texts.iloc[written].tolist())
+            _check_same_vector(tried[0], self._matrix.rows[written[0]])
+
+
+def _check_same_vector(now: np.ndarray, then: np.ndarray) -> None:
+    """Refuse a vector that differs from the saved one by more than another machine's rounding."""
+    if len(now) != len(then):
+        raise ValueError(
+            f"the embedder gives vectors of {len(now)} numbers, the saved ones have {len(then)}; "
+            "give the one that made them."
+        )
+    if not np.allclose(now, then, rtol=0, atol=1e-3 * max(1e-30, float(np.abs(then).max()))):
+        raise ValueError("the embedder gives another vector than the saved one; give the one that made them.")
 
 
 class _Absent:
