@@ -86,20 +86,22 @@ class FastSearch:
         postings = self._gather(ordered[:rare], allowed)
         slack = (len(ordered) + 2) * 2.0**-23 + 1e-11
         scratch, place = self._spare.pop() if self._spare else _scratch(self.n)
+        few = False
         try:
             np.add.at(scratch, postings.rows, postings.light)
             found = None
             # With frequent terms around, looking at few is a gamble, and lost where many are asked for.
             if 4 * len(postings.rows) < self.n and not (frequent and len(postings.rows) < 16 * top_k):
                 found = self._among_few(scratch, place, postings, frequent, top_k, slack)
+            few = found is not None
             if found is None:
                 found = self._among_all(scratch, postings, frequent, top_k, slack, allowed)
             return found and self._exactly(place, postings, frequent, *found)
         finally:
-            if frequent or 10 * len(postings.rows) > self.n:
-                scratch.fill(0.0)
-            else:
+            if few and 10 * len(postings.rows) < self.n:
                 scratch[postings.rows] = 0.0
+            else:
+                scratch.fill(0.0)
             self._spare.append((scratch, place))
 
     # ---------------------------------------------------------------- weights, kept within a bound
@@ -174,31 +176,33 @@ class FastSearch:
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Choose among the documents that hold a rarer term; None where one without might be among the best.
 
-        Frequent terms add at most `most`: where the best `top_k` by the rarer terms have more than that, no
-        other document can come before them, and frequent terms are looked up for the few that are left. This
-        is MaxScore (Turtle and Flood 1995) with two groups of terms.
+        Frequent terms add at most `most`: where the best `top_k` found so far have more than that, no
+        document without a rarer term can come before them, and frequent terms are looked up for the few that
+        are left.
+        This is MaxScore (Turtle and Flood 1995) with two groups of terms.
         """
         rows = postings.rows
         found = sums[rows]
         cut = self._cut(rows, found, place, len(postings.ends), top_k)
         if not frequent and cut == 0:  # no more than asked for
             return np.arange(len(rows)), rows[_once(rows, place)]
-        most = sum(count * row.most for row, count in frequent) * (1 + slack)
-        if not _SMALL < cut < _LARGE or cut * (1 - slack) <= most:
+        if not _SMALL < cut < _LARGE:
             return None
-        keep = (found >= cut * (1 - slack) - most).nonzero()[0]
+        most = 0.0
+        if frequent:  # the best by rarer terms, scored in whole, give a closer bound
+            best = rows[(found >= cut).nonzero()[0]]
+            cut = lower_bound(_whole(sums, best[_once(best, place)], frequent), top_k)
+            most = sum(count * row.most for row, count in frequent) * (1 + slack)
+        cut *= 1 - slack
+        if cut <= most:
+            return None
+        keep = (found >= cut - most).nonzero()[0]
         candidates = rows[keep]
         if len(postings.ends) > 1:
             candidates = candidates[_once(candidates, place)]
         if frequent:
-            whole = sums[candidates]
-            cut = max(cut, lower_bound(whole, top_k))  # each document once: a closer bound
-            near = (whole >= cut * (1 - slack) - most).nonzero()[0]
-            candidates, whole = candidates[near], whole[near]
-            for row, count in frequent:
-                whole += row.light[candidates] if count == 1 else count * row.light[candidates]
-            sums[candidates] = whole
-            cut = max(cut, lower_bound(whole, top_k)) * (1 - slack)
+            whole = sums[candidates] = _whole(sums, candidates, frequent)
+            cut = max(cut, lower_bound(whole, top_k) * (1 - slack))
             candidates = candidates[whole >= cut]
             keep = keep[sums[rows[keep]] >= cut]
         return keep, candidates
@@ -270,6 +274,14 @@ def _scratch(n: int) -> tuple[np.ndarray, np.ndarray]:
 def _light(weights: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore", under="ignore"):  # what is too large or small is left to the plain road
         return weights.astype(np.float32)
+
+
+def _whole(sums: np.ndarray, rows: np.ndarray, frequent: list[tuple[_Row, int]]) -> np.ndarray:
+    """Add frequent terms to the sums of some documents."""
+    whole = sums[rows]
+    for row, count in frequent:
+        whole += row.light[rows] if count == 1 else count * row.light[rows]
+    return whole
 
 
 def _once(rows: np.ndarray, place: np.ndarray) -> np.ndarray:
