@@ -168,11 +168,10 @@ def _groups(ids: pd.Index, by: str | None, queries: Any, qrels: Any) -> list[tup
     """List the values of `by` with the rows that have each."""
     if by is None:
         return [(None, np.arange(len(ids)))]
-    if queries is None and qrels is None:
-        raise ValueError(f"by={by!r} is a column of the queries; give queries=.")
-    frame = as_queries(queries) if queries is not None else as_qrels(qrels)
-    what = "queries" if queries is not None else "qrels (no queries were given)"
-    check_frame(frame, ["query_id", by], what)
+    frame = as_queries(queries) if queries is not None else None if qrels is None else as_qrels(qrels)
+    if queries is None and (frame is None or by not in frame.columns):
+        raise ValueError(f"by={by!r} needs queries=data.queries, a frame of queries with a column {by!r}.")
+    check_frame(frame, ["query_id", by], "queries")
     kind = frame.drop_duplicates("query_id").set_index("query_id")[by]
     kind.index = kind.index.astype(object)
     of_row = kind.reindex(ids)

@@ -102,6 +102,15 @@ def make_call(retriever: Any, queries: Any, names: Iterable[str]) -> Callable[[d
     return Call(function, queries, positional)
 
 
+def makes_runs(retriever: Any) -> bool:
+    """Say whether a retriever's runs are in order by construction: ranked, sorted, no document twice."""
+    from ragkit.bm25 import KeywordIndex
+    from ragkit.hybrid import HybridSearch
+    from ragkit.vectors import VectorStore
+
+    return type(retriever) in (KeywordIndex, VectorStore, HybridSearch)
+
+
 class Call:
     """Call a retriever with a setting; a class, so that processes can receive it."""
 

@@ -13,10 +13,11 @@ import numpy as np
 import pandas as pd
 
 from ragkit.experiment.scoring import is_scores
-from ragkit.experiment.settings import list_settings, make_call, settings_frame
+from ragkit.experiment.settings import list_settings, make_call, makes_runs, settings_frame
 from ragkit.experiment.spans import Gold, chunks_of, score_spans, split_metrics
 from ragkit.frames import as_ids, as_qrels, as_queries, as_run, best_per_doc, check_frame
 from ragkit.metrics.evaluation import Scored, score_run, scores_frame, warn_about
+from ragkit.metrics.judged import Judgements, code_judgements
 from ragkit.metrics.names import Metric, parse_metrics
 
 # What decides the slow stages of a search: settings that share these run one after another.
@@ -43,6 +44,7 @@ class Measure(NamedTuple):
     vectors: Any
     over: Any
     gold: Gold | None = None
+    known: Judgements | None = None  # for the runs of stores, which need no check
 
     @property
     def labels(self) -> list[str]:
@@ -59,7 +61,11 @@ def make_measure(retriever: Any, qrels: Any, metrics: Any, spans: Any, vectors: 
         check_frame(spans, ["query_id", "doc_id", "start", "end"], "spans")
         typed = spans.assign(query_id=as_ids(spans["query_id"], "query_id").to_numpy())
         gold = Gold(typed, of_spans, chunks_of(retriever))
-    return Measure(None if qrels is None else as_qrels(qrels), parse_metrics(of_docs), vectors, over, gold)
+    judged = None if qrels is None else as_qrels(qrels)
+    known = None
+    if judged is not None and makes_runs(retriever) and not (isinstance(over, str) and over == "retrieved"):
+        known = code_judgements(judged, pd.Index([], dtype=object), over)
+    return Measure(judged, parse_metrics(of_docs), vectors, over, gold, known)
 
 
 def sweep(
@@ -240,7 +246,7 @@ def _score(found: Any, measure: Measure) -> tuple[pd.DataFrame, list[str], bool]
         return run[["query_id", "metric", "value"]].reset_index(drop=True), [], False
     if not measure.labels:
         raise ValueError("sweep needs metrics=, or spans=, unless the retriever returns scores.")
-    run = as_run(run)
+    run = as_run(run) if measure.known is None else run
     parts, unjudged, strange = [], [], False
     if measure.metrics:
         scored = _score_docs(run, measure)
@@ -261,7 +267,9 @@ def _is_run_with_chunks(found: Any) -> bool:
 def _score_docs(run: pd.DataFrame, measure: Measure) -> Scored:
     if "chunk_id" in run.columns and any(metric.reads != "vectors" for metric in measure.metrics):
         run = best_per_doc(run)
-    return score_run(run, measure.qrels, measure.metrics, vectors=measure.vectors, over=measure.over)
+    return score_run(
+        run, measure.qrels, measure.metrics, vectors=measure.vectors, over=measure.over, known=measure.known
+    )
 
 
 def _warn(outcomes: list[Outcome]) -> None:

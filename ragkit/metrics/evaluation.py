@@ -12,7 +12,7 @@ import pandas as pd
 
 from ragkit.frames import as_qrels, as_run, some, unit_column, warn
 from ragkit.metrics.diversity import Lists
-from ragkit.metrics.judged import code_judgements, codes_in, queries_in
+from ragkit.metrics.judged import Judged, Judgements, code_judgements, codes_in, queries_in
 from ragkit.metrics.names import SPECS, Metric, parse_metrics
 from ragkit.similarity import gather_vectors, normalize_rows
 
@@ -104,19 +104,31 @@ def evaluate(
 
 
 def score_run(
-    run: Any, qrels: pd.DataFrame | None, metrics: list[Metric], *, vectors: Any = None, over: Any = "judged"
+    run: Any,
+    qrels: pd.DataFrame | None,
+    metrics: list[Metric],
+    *,
+    vectors: Any = None,
+    over: Any = "judged",
+    known: Judgements | None = None,
 ) -> Scored:
-    """Score a run without a warning; `qrels` has been through :func:`ragkit.as_qrels`."""
-    ranked = as_run(run)
+    """Score a run without a warning; `qrels` has been through :func:`ragkit.as_qrels`.
+
+    Given `known`, the codes of these judgements for `over`, the run must be one that a store made: what a
+    store never gets wrong is not looked at again.
+    """
+    ranked = as_run(run) if known is None else run
     reads = {metric.reads for metric in metrics}
     _check_inputs(ranked, qrels, metrics, vectors)
     in_run = queries_in(ranked)
+    judged = None
     if qrels is None:
-        queries, unjudged, judged = in_run, [], None
+        queries, unjudged = in_run, []
     else:
-        judgements = code_judgements(qrels, in_run, over)
+        judgements = code_judgements(qrels, in_run, over) if known is None else known
         queries, unjudged = judgements.queries, list(in_run[~in_run.isin(judgements.judged)])
-        judged = judgements.match(ranked) if reads & {"judgements", "subtopics"} else None
+        if reads & {"judgements", "subtopics"}:
+            judged = judgements.match(ranked) if known is None else _match_own(known, ranked, metrics)
     lists = _lists(run, ranked, queries, metrics, vectors) if "vectors" in reads else None
     columns = [
         _apply(metric, ranked, qrels, queries)
@@ -127,6 +139,14 @@ def score_run(
     values = np.column_stack(columns) if columns else np.empty((len(queries), 0))
     strange = judged is not None and judged.retrieved.any() and not judged.rank.any()
     return Scored(queries, values, unjudged, bool(strange))
+
+
+def _match_own(judgements: Judgements, run: pd.DataFrame, metrics: list[Metric]) -> Judged:
+    """Match a store's run down to the last rank that a metric looks at; where that has nothing, all of it."""
+    depths = [metric.k for metric in metrics if metric.reads in ("judgements", "subtopics")]
+    depth = None if None in depths else max(k for k in depths if k is not None)
+    judged = judgements.match_own(run, depth)
+    return judged if depth is None or judged.rank.any() else judgements.match_own(run)
 
 
 def _check_inputs(run: pd.DataFrame, qrels: pd.DataFrame | None, metrics: list[Metric], vectors: Any) -> None:

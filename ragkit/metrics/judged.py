@@ -116,6 +116,38 @@ class Judgements:
         rows = find_rows(run, own, row_query, row_doc, self.query, doc, len(self.queries), len(run_docs))
         rank = np.zeros(len(rows), dtype=np.int64)
         rank[rows >= 0] = run["rank"].to_numpy()[rows[rows >= 0]]
+        return self._judged(rank, row_query)
+
+    def match_own(self, run: pd.DataFrame, depth: int | None = None) -> Judged:
+        """Do as :meth:`match` for a run that a store made: no document twice, so only judged ones matter.
+
+        For many runs on the same judgements: the table of pairs is made once. Ranks beyond `depth` are not
+        looked up.
+        """
+        if self._pair is None:
+            return self.match(run)
+        own, unique = _queries_of(run)
+        row_query = self.queries.get_indexer(unique)[own] if len(run) else _none()
+        run_rank = run["rank"].to_numpy()
+        rows = np.flatnonzero(row_query >= 0 if depth is None else (row_query >= 0) & (run_rank <= depth))
+        doc = codes_in(run["doc_id"].iloc[rows], self.docs, few=True)
+        rows, doc = rows[doc >= 0], doc[doc >= 0]
+        pair = self._pair[row_query[rows], doc]
+        rank = np.zeros(len(self.query), dtype=np.int64)
+        rank[pair[pair >= 0]] = run_rank[rows[pair >= 0]]
+        return self._judged(rank, row_query)
+
+    @cached_property
+    def _pair(self) -> np.ndarray | None:
+        """Number of each pair in a table of queries by judged documents; None where that is too large."""
+        if len(self.queries) * len(self.docs) > 4 * _CELLS:
+            return None
+        table = np.full((len(self.queries), len(self.docs)), -1, dtype=np.int32)
+        table[self.query, self.doc] = np.arange(len(self.query))
+        return table
+
+    def _judged(self, rank: np.ndarray, row_query: np.ndarray) -> Judged:
+        """Add the ranks of one run to the judgements."""
         return Judged(
             query=self.query,
             grade=self.grade,
@@ -184,8 +216,10 @@ def codes_of(ids: pd.Series, *, used: bool = False) -> tuple[np.ndarray, pd.Inde
     return codes, pd.Index(np.asarray(unique, dtype=object))
 
 
-def codes_in(ids: pd.Series, known: pd.Index) -> np.ndarray:
-    """Number ids by their position in `known`; -1 where it lacks them."""
+def codes_in(ids: pd.Series, known: pd.Index, *, few: bool = False) -> np.ndarray:
+    """Number ids by their position in `known`; -1 where it lacks them. `few`: ids hardly repeat."""
+    if few and not isinstance(ids.dtype, pd.CategoricalDtype):
+        return known.get_indexer(pd.Index(ids.to_numpy(dtype=object), dtype=object))
     codes, unique = codes_of(ids)
     return known.get_indexer(unique)[codes] if len(ids) else _none()
 

@@ -40,6 +40,22 @@ def test_a_grid_gives_every_combination_as_evaluate_would(index):
         pd.testing.assert_frame_equal(part[["query_id", "metric", "value"]].reset_index(drop=True), expected)
 
 
+def test_every_store_is_measured_as_evaluate_would(index):
+    store = rk.VectorStore(DOCS, embed=rk.LSAEmbedder(3))
+    metrics, qrels = ["rr", "ndcg@1", "judged@2", "bpref"], QRELS | {"lost": {"a": 1}}
+    for retriever, grid in ((store, {"top_k": [1, 5]}), (rk.HybridSearch(index, store), {"k": [1, 60]})):
+        for wanted in (metrics, metrics[1:3]):  # the second looks no deeper than two ranks
+            table = rk.sweep(retriever, grid, qrels, queries=QUERIES, metrics=wanted)
+            knob = table.columns[1]
+            for value, rows in table.groupby(knob)[table.columns]:
+                run = retriever.search(QUERIES, **{knob: int(value)})
+                expected = rk.evaluate(run, qrels, metrics=wanted)
+                got = rows[["query_id", "metric", "value"]].reset_index(drop=True)
+                pd.testing.assert_frame_equal(got, expected)
+    # a document that stands below what the metric looks at is no sign of ids that do not fit
+    assert len(rk.sweep(index, {"b": [0.5]}, {"q3": {"d": 1}}, queries={"q3": "fox story"}, metrics="rr@1"))
+
+
 def test_settings_can_be_listed_or_drawn(index):
     listed = rk.sweep(index, [{"k1": 1.0}, {"b": 0.3}], QRELS, queries=QUERIES, metrics="rr")
     assert listed.groupby("setting")[["k1", "b"]].first().fillna(-1).values.tolist() == [[1.0, -1], [-1, 0.3]]

@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ragkit as rk
-from ragkit.metrics.names import SPECS
+from ragkit.metrics.evaluation import score_run
+from ragkit.metrics.judged import code_judgements
+from ragkit.metrics.names import SPECS, parse_metrics
 
 NAMED = [n for n, s in SPECS.items() if s.reads == "judgements"]
 
@@ -342,6 +344,24 @@ def test_the_order_of_rows_does_not_matter_nor_do_categorical_ids(cases, random)
     categorical = judged.astype({"query_id": "category", "doc_id": "category"})
     got = rk.evaluate(frame, categorical, metrics=NAMED).set_index(["query_id", "metric"])["value"]
     pd.testing.assert_series_equal(got, expected)
+
+
+@given(CASES, st.sampled_from([None, 1, 3]))
+@settings(max_examples=60, deadline=None)
+def test_the_short_way_for_runs_of_stores_finds_what_the_long_one_finds(cases, depth):
+    qrels, run = split(cases)
+    frame, judged = rk.as_run(run), rk.as_qrels(qrels)
+    metrics = parse_metrics([f"{n}@{depth}" if depth else n for n in NAMED if SPECS[n].cutoff or not depth])
+    known = code_judgements(judged, pd.Index([], dtype=object), "judged")
+    for variant in (frame, frame.astype({"query_id": "category", "doc_id": "category"}), frame.iloc[:0]):
+        slow = score_run(variant, judged, metrics)
+        fast = score_run(variant, judged, metrics, known=known)
+        assert fast.queries.equals(slow.queries) and fast.unjudged == slow.unjudged
+        assert fast.strange == slow.strange
+        np.testing.assert_array_equal(fast.values, slow.values)
+    object.__setattr__(known, "_pair", None)  # too many pairs for a table
+    np.testing.assert_array_equal(score_run(frame, judged, metrics, known=known).values,
+                                  score_run(frame, judged, metrics).values)  # fmt: skip
 
 
 def test_inputs_are_not_modified():

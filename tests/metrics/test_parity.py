@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import ragkit as rk
+from tests.conftest import golden
 
 CUTOFFS = (1, 3, 5, 10, 20, 100)
 SAME = {"ndcg": "ndcg", "ap": "map", "rr": "recip_rank", "rprec": "Rprec", "bpref": "bpref"}
@@ -84,3 +85,15 @@ def test_equal_to_trec_eval_with_missing_and_extra_queries_and_few_judgements(co
         assert set(extra) & set(gaps["query_id"]) and set(missing) & set(few["query_id"])
         with pytest.warns(rk.RetrievalWarning, match="have no judgements"):
             assert_equal_to_trec_eval(gaps, few)
+
+
+def test_rbp_equals_a_second_implementation():
+    """Pairs of cwl_eval, which walks the list as a user who goes on with probability p."""
+    checked = 0
+    for case in golden("rbp"):
+        scores = rk.evaluate(case["run"], case["qrels"], metrics=case["metric"])
+        got = dict(zip(scores["query_id"], scores["value"]))
+        for query, value in case["values"].items():
+            assert got[query] == pytest.approx(value, abs=1e-12)
+            checked += value > 0
+    assert checked > 60
