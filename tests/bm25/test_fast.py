@@ -1,0 +1,126 @@
+"""The fast road of the search, which screens in single precision, against the plain one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ragkit as rk
+from ragkit.bm25.fast import FastSearch
+
+VARIANTS = ["bm25", "lucene", "robertson", "atire", "bm25l", "bm25+", "tfidf"]
+WORDS = [f"w{n}" for n in range(120)]
+
+
+def collection(seed, n, skew):
+    """Make documents over words whose frequencies fall: the first ones stand in most documents."""
+    rng = np.random.default_rng(seed)
+    chance = 1 / np.arange(1, len(WORDS) + 1) ** skew
+    drawn = rng.choice(len(WORDS), (n, 12), p=chance / chance.sum())
+    sizes = rng.integers(0, 13, n)
+    texts = [" ".join(WORDS[w] for w in row[:size]) for row, size in zip(drawn, sizes)]
+    ids = [f"d{i}" for i in rng.permutation(n)]
+    return pd.DataFrame({"doc_id": ids, "text": texts, "title": texts[::-1], "kind": rng.integers(0, 3, n)})
+
+
+def head_of(run, k):
+    return run[run["rank"] <= k].reset_index(drop=True)
+
+
+# ---------------------------------------------------------------- worked examples
+
+
+def test_scores_that_single_precision_cannot_tell_apart_are_ranked_by_double_precision():
+    # Lengths 10,000 and 10,001: the scores differ by less than 1e-4 of 2^-24, the shorter one is first.
+    texts = {f"s{n}": "fox " + "x " * (10_000 + n) for n in range(6)} | {f"o{n}": "y z" for n in range(60)}
+    index = rk.KeywordIndex(texts, b=1e-4)
+    ids, scores = index.hits("fox", top_k=4)
+    assert ids == ["s0", "s1", "s2", "s3"]
+    assert (np.diff(scores) < 0).all() and len(np.unique(scores.astype(np.float32))) < 4
+
+
+@pytest.mark.parametrize("setting", [{"k1": 1e60, "variant": "lucene"}, {"delta": 1e60, "variant": "bm25+"}])
+def test_scores_outside_of_single_precision_are_found(setting):
+    docs = collection(1, 400, 1.0)
+    index = rk.KeywordIndex(docs, tokenizer=str.split)
+    for query in ("w1 w30", "w1", "w60 w61"):
+        whole = index.search(query, top_k=None, **setting)
+        assert len(whole) > 5
+        pd.testing.assert_frame_equal(
+            index.search(query, top_k=5, **setting), head_of(whole, 5), check_exact=True
+        )
+
+
+# ---------------------------------------------------------------- properties
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([30, 300, 1500]),
+    st.sampled_from([0.3, 1.0, 1.8]),
+    st.sampled_from(VARIANTS),
+    st.lists(st.sampled_from(WORDS[:4] + WORDS[10:100:3]), min_size=1, max_size=8),
+    st.sampled_from([None, {"text": 2.0}, {"text": 1.0, "title": 0.3}]),
+    st.sampled_from([None, {"kind": 1}]),
+)
+def test_the_head_equals_that_of_the_whole_ranking_bit_by_bit(seed, n, skew, variant, words, fields, where):
+    if fields and variant in ("tfidf", "bm25l"):
+        variant = "robertson"
+    docs = collection(seed, n, skew).drop(columns=[] if fields and "title" in fields else ["title"])
+    index = rk.KeywordIndex(docs, tokenizer=str.split, variant=variant, fields=fields)
+    known = [word for word in words if index.document_frequency(word)]
+    if not known:
+        return
+    query = " ".join(known)
+    whole = index.search(query, top_k=None, where=where)
+    for k in (1, 3, 20, 200):
+        pd.testing.assert_frame_equal(
+            index.search(query, top_k=k, where=where), head_of(whole, k), check_exact=True
+        )
+        ids, scores = index.hits(query, top_k=k, where=where)
+        assert ids == whole["doc_id"][:k].tolist() and scores.tolist() == whole["score"][:k].tolist()
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10**6), st.sampled_from([0, 3_000, 12_000, 10**8]), st.sampled_from([1, 10, 150]))
+def test_no_bound_on_what_is_kept_changes_what_is_found(seed, room, k):
+    index = rk.KeywordIndex(collection(seed, 900, 1.0).drop(columns="title"), tokenizer=str.split)
+    index.hits("w0")
+    scorer = index._last
+    fast = FastSearch(scorer, room)
+    rng = np.random.default_rng(seed)
+    for _ in range(12):
+        terms = {int(t): int(rng.integers(1, 3)) for t in rng.integers(0, 40, rng.integers(1, 6))}
+        found = fast.best(terms, k, None)
+        rows, scores = scorer.best_plainly(terms, k, None)
+        assert fast.nbytes <= max(room, 0)
+        if found is not None:
+            mine = dict(zip(found[0].tolist(), found[1].tolist()))
+            assert len(mine) == len(found[0])
+            best = np.sort(scores)[::-1][:k]
+            wanted = {row: score for row, score in zip(rows.tolist(), scores.tolist()) if score >= best[-1]}
+            assert wanted.items() <= mine.items()
+
+
+def test_scratch_paper_is_clean_after_every_search():
+    index = rk.KeywordIndex(collection(3, 1500, 1.0), tokenizer=str.split)
+    for query in ("w40 w50", "w0 w1 w50", "w0 w0", "w90", "w0 w60 w61 w62"):
+        for k in (1, 30, 700):
+            index.hits(query, top_k=k)
+            assert not any(sums.any() for sums, _ in index._last.fast._spare)
+
+
+# ---------------------------------------------------------------- ties
+
+
+@given(st.lists(st.sampled_from("ab"), min_size=1, max_size=60), st.integers(1, 60), st.booleans())
+def test_equal_scores_are_ranked_by_id_in_short_and_long_lists(letters, k, sorted_ids):
+    # Documents of one word score alike: their ids, falling, decide, whether or not ids were ranked before.
+    index = rk.KeywordIndex({f"i{n:02d}": letter for n, letter in enumerate(letters)}, tokenizer=str.split)
+    if sorted_ids:
+        for _ in range(3):
+            index.search(sorted(set(letters)), top_k=None)
+    wanted = sorted((f"i{n:02d}" for n, letter in enumerate(letters) if letter == letters[0]), reverse=True)
+    assert index.hits(letters[0], top_k=k)[0] == wanted[:k]
