@@ -168,7 +168,7 @@ def sweep(
     names = list(dict.fromkeys(name for setting in settings for name in setting))
     call = make_call(retriever, asked, names)
     outcomes = run_settings(call, settings, measure, path=path, progress=progress)
-    _warn(outcomes)
+    _warn(outcomes, asked, measure.qrels)
     return _tidy(outcomes, settings)
 
 
@@ -272,11 +272,14 @@ def _score_docs(run: pd.DataFrame, measure: Measure) -> Scored:
     )
 
 
-def _warn(outcomes: list[Outcome]) -> None:
+def _warn(outcomes: list[Outcome], asked: pd.DataFrame | None, qrels: pd.DataFrame | None) -> None:
     empty = np.empty((0, 0))
+    instead: list[str] = []  # judged queries, where none of those asked is
+    if asked is not None and qrels is not None and not asked["query_id"].isin(qrels["query_id"]).any():
+        instead = qrels["query_id"].unique()[:5].tolist()
     warn_about(
         {
-            f"setting {o.setting}": Scored(pd.Index([]), empty, o.unjudged, o.strange)
+            f"setting {o.setting}": Scored(pd.Index([]), empty, o.unjudged, o.strange, instead)
             for o in outcomes
             if o.unjudged or o.strange
         }
@@ -290,7 +293,7 @@ def _tidy(outcomes: list[Outcome], settings: list[dict[str, Any]]) -> pd.DataFra
     parts = [_rows(outcome) for outcome in outcomes]
     scores = pd.concat(parts, ignore_index=True) if parts else _rows(None)
     out = settings_frame(settings).merge(scores, on="setting", how="right")
-    return out.astype({"error": object if failed else "str"})
+    return out.astype({"error": object})
 
 
 def _rows(outcome: Outcome | None) -> pd.DataFrame:
@@ -303,14 +306,19 @@ def _rows(outcome: Outcome | None) -> pd.DataFrame:
     else:
         scores = outcome.scores
     typed = scores.assign(
-        query_id=scores["query_id"].astype("str"),
-        metric=scores["metric"].astype("str"),
+        query_id=_text(scores["query_id"]),
+        metric=_text(scores["metric"]),
         value=scores["value"].astype(np.float64),
         setting=number,
         seconds=seconds,
         error=pd.Series([error] * len(scores), dtype=object),
     )
     return typed if outcome is not None else typed.iloc[:0]
+
+
+def _text(column: pd.Series) -> pd.Series:
+    """Make text of a column; what is missing stays missing, also in pandas 2."""
+    return column.astype("str").where(column.notna(), None)
 
 
 class Log:

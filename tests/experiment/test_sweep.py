@@ -77,7 +77,9 @@ def test_a_setting_that_fails_says_why_and_loses_no_other(index):
     table = rk.sweep(index, {"b": [0.5, 7.0]}, QRELS, queries=QUERIES, metrics="rr")
     bad = table[table["b"] == 7.0]
     assert len(bad) == 1 and "ValueError: b must be" in bad["error"].item() and np.isnan(bad["value"].item())
-    assert (table["b"] == 0.5).sum() == 4
+    assert bad[["query_id", "metric"]].isna().all(axis=None)  # missing, and not the word "None"
+    good = table[table["b"] == 0.5]
+    assert len(good) == 4 and good["error"].isna().all() and table["error"].dtype == object
     with pytest.raises(ValueError, match=r"every setting failed.*b must be"):
         rk.sweep(index, {"b": [7.0]}, QRELS, queries=QUERIES, metrics="rr")
 
