@@ -67,9 +67,10 @@ def mmr_path(
     -------
     DataFrame
         A path: ``query_id, lambda_from, lambda_to, unit_ids, relevance, diversity``, then the metrics. A
-        query's intervals tile [0, 1]; ``unit_ids`` are in the order of picking; ``relevance`` is their mean
-        scaled relevance and ``diversity`` their intra-list distance, the mean of ``1 - cosine`` over pairs
-        (0 for fewer than two).
+        query's intervals tile [0, 1]; at an edge itself (and at 1, where scores tie) two selections are
+        equally good and the tie rule of :func:`mmr` decides; ``unit_ids`` are in the order of picking;
+        ``relevance`` is their mean scaled relevance and ``diversity`` their intra-list distance, the mean of
+        ``1 - cosine`` over pairs (0 for fewer than two).
 
     Raises
     ------

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ragkit.frames.checks import some
+from ragkit.frames.checks import is_bool, some
 from ragkit.frames.coerce import as_docs, deep_copy
 from ragkit.frames.ids import as_ids, id_array
 from ragkit.frames.ranking import unit_column
@@ -72,7 +72,7 @@ class DocTable:
         return iter(self._slot)
 
     def __contains__(self, unit: Any) -> bool:
-        return unit in self._slot
+        return _key(unit) in self._slot
 
     @property
     def unit(self) -> str:
@@ -159,12 +159,20 @@ class DocTable:
         ValueError
             If an id is not there; it is named.
         """
-        names = list(units)
+        names = [units] if isinstance(units, str) else list(units)
         found = [self._slot.get(name, -1) for name in names]
+        if -1 in found:  # the slow road: whole numbers are ids too
+            names = as_ids(names, self.unit).tolist()
+            found = [self._slot.get(name, -1) for name in names]
         if -1 in found:
             missing = list(dict.fromkeys(n for n, slot in zip(names, found) if slot < 0))
+            noun = "document" if self.unit == "doc_id" else "chunk"
+            held = (
+                f"ids here are strings such as {some(list(self)[:2])}" if len(self) else "there are none yet"
+            )
             raise ValueError(
-                f"the store lacks {len(missing)} of these {self.unit}: {some(missing)}; add them first."
+                f"no {noun} has the {self.unit} {some(missing)}; {held}. "
+                "Add what is missing, or check how the ids are written."
             )
         return np.array(found, dtype=np.int64)
 
@@ -266,9 +274,12 @@ class DocTable:
         ValueError
             If nothing is given, or more than one.
         """
+        if isinstance(where, Mapping) and not where:
+            where = None  # an empty filter filters nothing, here as everywhere: it must not empty a store
         if sum(given is not None for given in (ids, doc_ids, where)) != 1:
             raise ValueError(
-                "remove needs exactly one of ids, doc_ids and where; use clear() to remove everything."
+                "remove needs exactly one of ids, doc_ids and a where that says something; "
+                "use clear() to remove everything."
             )
         if ids is not None:
             return [unit for unit in dict.fromkeys(_id_list(ids, "ids")) if unit in self._slot]
@@ -344,7 +355,7 @@ class DocTable:
         dict or None
             Its columns, copied; None if it is not there.
         """
-        slot = self._slot.get(unit)
+        slot = self._slot.get(_key(unit))
         if slot is None:
             return None
         rows = self.rows  # cell by cell: a frame of one row costs twenty times as much
@@ -369,6 +380,13 @@ class DocTable:
                 return self.names[slots]
             self._rank = np.unique(self.names.astype(str), return_inverse=True)[1].astype(np.int64)
         return self._rank[slots]
+
+
+def _key(unit: Any) -> Any:
+    """Give the decimal text of a whole number; anything else is its own key."""
+    if isinstance(unit, str) or not isinstance(unit, (int, np.integer)) or is_bool(unit):
+        return unit
+    return str(int(unit))
 
 
 def _id_list(ids: Any, name: str) -> list[str]:

@@ -51,8 +51,8 @@ def where_mask(docs: pd.DataFrame, where: Any) -> np.ndarray | None:
         return _aligned(docs, where)
     if isinstance(where, Callable):  # type: ignore[arg-type]
         answer = where(docs.copy())
-        if isinstance(answer, pd.Series) and len(answer) == len(docs):
-            return _booleans(answer.to_numpy(), "the callable's answer")
+        if isinstance(answer, pd.Series):
+            return _answered(docs, answer)
         if isinstance(answer, (np.ndarray, list)) and len(answer) == len(docs):
             return _booleans(np.asarray(answer), "the callable's answer")
         raise TypeError(
@@ -93,6 +93,13 @@ def _same(value: Any, wanted: Any) -> bool:
         return False
     answer = value == wanted
     return bool(answer) if np.ndim(answer) == 0 and answer is not pd.NA else False
+
+
+def _answered(docs: pd.DataFrame, answer: pd.Series) -> np.ndarray:
+    """Align a callable's answer by its index: that of the frame it was given, in any order, or unit ids."""
+    if len(answer) == len(docs) and not answer.index.has_duplicates and answer.index.isin(docs.index).all():
+        return _booleans(answer.reindex(docs.index).to_numpy(), "the callable's answer")
+    return _aligned(docs, answer)
 
 
 def _aligned(docs: pd.DataFrame, where: pd.Series) -> np.ndarray:

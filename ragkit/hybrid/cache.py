@@ -62,8 +62,8 @@ def fingerprint(value: Any) -> Any:
     Parameters
     ----------
     value : object
-        Numbers, strings, arrays, frames, nested dicts and lists; a callable stands for itself and is
-        taken to answer the same each time.
+        Numbers, strings, arrays, frames, nested dicts and lists; a callable equals nothing,
+        for it may read what has changed.
 
     Returns
     -------
@@ -82,6 +82,8 @@ def fingerprint(value: Any) -> Any:
         return ("list", tuple(fingerprint(inner) for inner in value))
     if isinstance(value, (set, frozenset)):
         return ("set", frozenset((type(inner).__name__, inner) for inner in value))
+    if callable(value):
+        return object()  # it may read what has changed since: never equal, so it is asked anew
     try:
         hash(value)
     except TypeError:

@@ -308,7 +308,8 @@ class HybridSearch:
         fetch_k = check_top_k(fetch_k, "fetch_k")
         if lambda_ is not None:
             lambda_ = check_number("lambda_", lambda_, low=0, high=1, meaning="1 = relevance only")
-        threshold = None if threshold is None else check_number("threshold", threshold)
+        if threshold is not None:
+            threshold = check_number("threshold", threshold, low=0, high=1, meaning="of relative_score")
         knobs = Knobs(pool, k1, b, variant, min_score, where, fingerprint(where))
         ask = read_ask(queries, vectors)
         fused = self._fuse(ask, knobs, plan, threshold)
@@ -347,7 +348,7 @@ class HybridSearch:
             fused = fuse_pool(aligned, self._with_scorers(plan, ask, knobs))
             return fused if threshold is None else _above(fused, threshold)
 
-        return self._fused.get((pool_key, plan.key, threshold), make)
+        return self._fused.get((pool_key, fingerprint(plan.key), threshold), make)
 
     def _align(self, runs: dict[str, Any], ask: Ask, knobs: Knobs) -> Pool:
         found = {

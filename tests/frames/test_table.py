@@ -54,7 +54,7 @@ def test_find_takes_ids_documents_or_a_condition_and_only_one_of_them():
     assert table.find("a#0") == ["a#0"]
     assert table.find(doc_ids=["b"]) == ["b#0", "b#1"]
     assert table.find(where={"n": 1}) == ["a#1", "b#1"]
-    for wrong in ({}, {"ids": [], "where": {}}):
+    for wrong in ({}, {"where": {}}, {"ids": [], "where": {"n": 1}}):
         with pytest.raises(ValueError, match="exactly one"):
             table.find(**wrong)
 

@@ -77,3 +77,15 @@ def test_unknown_columns_are_named():
 def test_a_callable_must_answer_for_every_document():
     with pytest.raises(TypeError, match="one boolean for each of the 3 documents"):
         mask(lambda docs: True)
+
+
+def test_a_callables_answer_is_read_by_its_index_not_by_its_place():
+    assert mask(lambda docs: docs.sort_values("year", ascending=False)["year"] == 2021) == [
+        False,
+        True,
+        False,
+    ]
+    by_id = mask(lambda docs: (docs.set_index("doc_id")["year"] == 2021).sort_index(ascending=False))
+    assert by_id == [False, True, False]
+    with pytest.raises(ValueError, match="lacks"):
+        mask(lambda docs: docs[docs["year"] == 2020]["open"])
