@@ -216,8 +216,8 @@ def main():
         made["bm25s"].search(made["bm25s"].cut(queries["keyword"][:2]), 10)  # compiles
         check_equal(index, made["bm25s"], queries["keyword"] + queries["natural"])
     search(index, made, queries, options.rounds)
+    memory(index, made)  # with the weights that these searches have left
     grid(index, made, queries["keyword"], options.rounds)
-    memory(index, made)
     updates(index, texts)
 
 

@@ -70,7 +70,12 @@ def best_first(
     scores : ndarray of float
         Their scores.
     """
-    order = scores.argsort(kind="stable")[::-1]  # on some processors twice as fast as the default kind
+    if len(scores) <= _SHORT:
+        return _few_first(slots, scores, table, top_k)
+    ranks = table.ranks_of(slots)
+    # A stable sort takes half of the time of the default kind on some processors.
+    order = scores.argsort(kind="stable") if ranks is None else np.lexsort((ranks, scores))
+    order = order[::-1]
     falling = scores[order]
     # Scores that agree in 12 digits are nearer than this; where none are, no ids need comparing.
     near = (falling[:-1] - falling[1:]) <= 2e-11 * np.abs(falling[1:])
@@ -78,21 +83,57 @@ def best_first(
         apart = np.flatnonzero(~near[top_k - 1 :])[:1] if top_k else [-1]
         end = top_k + int(apart[0]) if len(apart) else len(order)  # what may tie with the last one stays
         order, falling, near = order[:end], falling[:end], near[: max(0, end - 1)]
-    if near.any():
-        order = order[_ties_by_id(slots[order], falling, near, table)]
+    same = falling[:-1] == falling[1:]
+    if not np.array_equal(near, same) or (ranks is None and near.any()):
+        order = order[_ties_by_id(slots[order], falling, near, same, table)]
         falling = scores[order]
     return slots[order[:top_k]], falling[:top_k]
 
 
-def _ties_by_id(slots: np.ndarray, falling: np.ndarray, near: np.ndarray, table: DocTable) -> np.ndarray:
-    """Order rows of falling scores by the tie rule; `near` says where the next one may be equal."""
+_SHORT = 64  # lists up to this length are ordered by plain Python, which costs half of what arrays do
+
+
+def _few_first(
+    slots: np.ndarray, scores: np.ndarray, table: DocTable, top_k: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Order a short list by the tie rule: ids are looked up only where scores are near one another."""
+    rows = sorted(zip(scores.tolist(), range(len(scores))), reverse=True)
+    kept = len(rows) if top_k is None else min(top_k, len(rows))
+    start = 0
+    while start < kept:
+        end = start + 1
+        while end < len(rows) and rows[end - 1][0] - rows[end][0] <= 2e-11 * abs(rows[end][0]):
+            end += 1
+        if end - start > 1:
+            rows[start:end] = _in_tie_order(rows[start:end], slots, table)
+        start = end
+    order = np.array([row for _, row in rows[:kept]], dtype=np.intp)
+    return slots[order], scores[order]
+
+
+def _in_tie_order(
+    near: list[tuple[float, int]], slots: np.ndarray, table: DocTable
+) -> list[tuple[float, int]]:
+    """Order rows whose scores are near one another, or the same, by the tie rule."""
+    keys = [score for score, _ in near]
+    if keys[0] != keys[-1]:  # equal in 12 digits, perhaps, but not in all
+        keys = round_significant(np.array(keys)).tolist()
+    names = table.names
+    ranked = sorted(zip(keys, [names[slots[row]] for _, row in near], near), reverse=True)
+    return [pair for _, _, pair in ranked]
+
+
+def _ties_by_id(
+    slots: np.ndarray, falling: np.ndarray, near: np.ndarray, same: np.ndarray, table: DocTable
+) -> np.ndarray:
+    """Order rows of falling scores by the tie rule; `near` and `same` compare each with the next."""
     order = np.arange(len(slots))
     tied = np.zeros(len(slots), dtype=bool)
     tied[:-1] = near
     tied[1:] |= near
     rows = np.flatnonzero(tied)
     keys, scores = table.order_key(slots[rows]), falling[rows]
-    if not np.array_equal(near, falling[:-1] == falling[1:]):  # equal in 12 digits, but not in all
+    if not np.array_equal(near, same):  # equal in 12 digits, but not in all
         scores = round_significant(scores)
     if keys.dtype == object:  # few: sorting tuples costs less than any array work
         found = sorted(zip(scores.tolist(), keys.tolist(), rows.tolist()), reverse=True)

@@ -361,6 +361,21 @@ class DocTable:
         rows = self.rows  # cell by cell: a frame of one row costs twenty times as much
         return {str(name): copy.deepcopy(rows[name].array[slot]) for name in rows.columns}
 
+    def ranks_of(self, slots: np.ndarray) -> np.ndarray | None:
+        """Look up numbers that sort as the unit ids do, where :meth:`order_key` has made them.
+
+        Parameters
+        ----------
+        slots : ndarray of int
+            Slots.
+
+        Returns
+        -------
+        ndarray of int64 or None
+            One number per slot; None where there are none yet.
+        """
+        return None if self._rank is None else self._rank[slots]
+
     def order_key(self, slots: np.ndarray) -> np.ndarray:
         """Look up unit ids by slot for :func:`ragkit.frames.tie_order`.
 
