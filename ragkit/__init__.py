@@ -192,7 +192,13 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(_LAZY[name])
     if name in _LAZY_NAMES:
         return getattr(importlib.import_module(_LAZY_NAMES[name]), name)
-    raise AttributeError(f"module 'ragkit' has no attribute {name!r}")
+    from ragkit.frames.checks import closest
+
+    near = None if name.startswith("_") else closest(name, [*__all__, *_LAZY, *_LAZY_NAMES])
+    raise AttributeError(
+        f"module 'ragkit' has no attribute {name!r}" + (f"; did you mean {near!r}?" if near else ""),
+        name=name,
+    )
 
 
 def __dir__() -> list[str]:

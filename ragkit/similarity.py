@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ragkit.frames import some
+from ragkit.frames.mixups import is_store
 
 
 def as_matrix(vectors: Any, what: str = "vectors", ids: Sequence[str] | None = None) -> np.ndarray:
@@ -67,6 +68,11 @@ def as_matrix(vectors: Any, what: str = "vectors", ids: Sequence[str] | None = N
             f"{what} must all have one length; {_row_name(0, ids)} has {first} numbers, "
             f"{_row_name(ragged, ids)} has {lengths_by_row[ragged]}."
         ) from None
+    if array.dtype.kind == "U":
+        raise TypeError(
+            f"{what} must be numbers; got texts such as {str(array.flat[0])[:40]!r}. "
+            "Embed them first, for instance with VectorStore(docs)."
+        )
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{what} must be numbers; got an array of {array.dtype}.")
     if array.dtype not in (np.float32, np.float64):
@@ -289,10 +295,11 @@ def gather_vectors(vectors: Any, units: pd.Series | Sequence[str]) -> np.ndarray
         if not names:
             return np.empty((0, len(next(iter(vectors.values()), []))))
         return as_matrix([vectors[name] for name in names], "vectors", names)
-    if vectors is None:
+    if vectors is None or isinstance(vectors, str) or is_store(vectors) or callable(vectors):
+        given = "None" if vectors is None else f"a {type(vectors).__name__}"
         raise TypeError(
             "vectors must be a VectorStore, a dict of id to vector or an array aligned with the run; "
-            "got None."
+            f"got {given}."
         )
     if len(units) == 0 and np.size(vectors) == 0:
         return np.empty((0, 0))

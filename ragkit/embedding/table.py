@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ragkit.frames import some
+from ragkit.frames.checks import count
 from ragkit.similarity import as_matrix
 
 
@@ -50,6 +51,14 @@ class TableEmbedder:
         if two:
             raise ValueError(f"TableEmbedder was given two vectors for {some(two)}; keep one.")
         self._vectors = np.vstack([rows, np.zeros((1, rows.shape[1]), rows.dtype)])
+
+    @property
+    def zero_reason(self) -> str:
+        """Why a text has a zero vector; a store that is searched with one says it."""
+        return (
+            f"this store only knows the vectors of {count(len(self._row), 'stored text')}; for free text "
+            "give it a model with query_embed=, or use rk.VectorStore(docs)"
+        )
 
     def __call__(self, texts: list[str]) -> np.ndarray:
         """Look up vectors.

@@ -276,7 +276,7 @@ def _warn(outcomes: list[Outcome], asked: pd.DataFrame | None, qrels: pd.DataFra
     empty = np.empty((0, 0))
     instead: list[str] = []  # judged queries, where none of those asked is
     if asked is not None and qrels is not None and not asked["query_id"].isin(qrels["query_id"]).any():
-        instead = qrels["query_id"].unique()[:5].tolist()
+        instead = qrels["query_id"].unique().tolist()
     warn_about(
         {
             f"setting {o.setting}": Scored(pd.Index([]), empty, o.unjudged, o.strange, instead)

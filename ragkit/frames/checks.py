@@ -131,9 +131,36 @@ def check_choice(name: str, value: Any, options: Iterable[str]) -> str:
     names = list(options)
     if isinstance(value, str) and value in names:
         return value
-    near = difflib.get_close_matches(str(value), names, n=1)
-    guess = f" Did you mean {near[0]!r}?" if near else ""
+    near = closest(value, names)
+    guess = f" Did you mean {near!r}?" if near else ""
     raise ValueError(f"unknown {name} {value!r}; choose one of {names}.{guess}")
+
+
+def closest(value: Any, names: Iterable[str]) -> str | None:
+    """Find the name that was meant, whatever its case.
+
+    Parameters
+    ----------
+    value : object
+        What was written.
+    names : iterable of str
+        What there is.
+
+    Returns
+    -------
+    str or None
+        The nearest name; None if none is near.
+
+    Examples
+    --------
+    >>> closest("BM25", ["bm25", "bm25+"])
+    'bm25'
+    """
+    low: dict[str, str] = {}
+    for name in names:
+        low.setdefault(str(name).casefold(), name)
+    near = difflib.get_close_matches(str(value).casefold(), list(low), n=1)
+    return low[near[0]] if near else None
 
 
 def check_frame(frame: Any, columns: Iterable[str], what: str) -> pd.DataFrame:
@@ -155,13 +182,17 @@ def check_frame(frame: Any, columns: Iterable[str], what: str) -> pd.DataFrame:
     """
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"{what} must be a DataFrame; got {type(frame).__name__}.")
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()].unique()
+        raise ValueError(f"{what} has columns that stand twice: {some(twice)}; rename or drop one of each.")
     needed = list(columns)
     missing = [column for column in needed if column not in frame.columns]
     if missing:
+        from ragkit.frames.mixups import renaming  # it builds on this module
+
         found = [str(column) for column in frame.columns]
-        near = {m: difflib.get_close_matches(m, found, n=1) for m in missing}
-        guess = "".join(f" Is {n[0]!r} meant as {m!r}? Rename it." for m, n in near.items() if n)
-        raise ValueError(f"{what} needs columns {needed}; missing {missing}, found {found}.{guess}")
+        hint = renaming(frame, missing, what)
+        raise ValueError(f"{what} needs columns {needed}; missing {missing}, found {found}.{hint}")
     return frame
 
 
@@ -179,6 +210,31 @@ def is_bool(value: Any) -> bool:
         True for a boolean.
     """
     return type(value).__name__ in ("bool", "bool_")
+
+
+def count(n: int, noun: str) -> str:
+    """Write a number with its noun, in the plural where it is not one.
+
+    Parameters
+    ----------
+    n : int
+        How many.
+    noun : str
+        In the singular; ``query`` and the like become ``queries``.
+
+    Returns
+    -------
+    str
+        The two words.
+
+    Examples
+    --------
+    >>> count(1, "row"), count(2, "query")
+    ('1 row', '2 queries')
+    """
+    if n == 1:
+        return f"1 {noun}"
+    return f"{n} {noun[:-1]}ies" if noun.endswith("y") else f"{n} {noun}s"
 
 
 def some(items: Iterable[Any], limit: int = 5) -> str:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.frames.checks import check_frame
+from ragkit.frames.checks import check_frame, count
 from ragkit.frames.ids import as_ids, check_unique, id_array
+from ragkit.frames.mixups import brief, refuse_mixup, warn_of_path
 from ragkit.frames.ranking import (
     check_ranks,
     check_scores,
@@ -65,6 +66,7 @@ def as_docs(docs: Any, *, start: int = 0, need_text: bool = True) -> pd.DataFram
     >>> as_docs({"fox": "red fox"}).values.tolist()
     [['fox', 'red fox']]
     """
+    warn_of_path(docs)
     frame = _as_text_frame(docs, "doc_id", "docs", start, need_text)
     unit = unit_column(frame, "docs")
     if unit == "chunk_id":
@@ -138,12 +140,12 @@ def as_qrels(qrels: Any) -> pd.DataFrame:
         query_id=as_ids(frame["query_id"], "query_id"), doc_id=as_ids(frame["doc_id"], "doc_id")
     )
     grades = pd.to_numeric(frame["relevance"], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    bad = np.flatnonzero(~np.isfinite(grades) | (grades != np.floor(grades)))
+    bad = np.flatnonzero(~np.isfinite(grades) | (grades != np.floor(grades)) | (np.abs(grades) > 1e9))
     if len(bad):
         row = frame.iloc[bad[0]]
         raise ValueError(
             f"qrels' relevance must hold whole numbers; query {row['query_id']!r}, document "
-            f"{row['doc_id']!r} has {row['relevance']!r}. Round or rescale the grades first."
+            f"{row['doc_id']!r} has {brief(row['relevance'])}. Round or rescale the grades first."
         )
     frame = frame.assign(relevance=grades.astype(np.int64))
     key = ["query_id", "doc_id"] + (["subtopic"] if "subtopic" in frame.columns else [])
@@ -276,6 +278,7 @@ def _as_text_frame(items: Any, id_name: str, what: str, start: int, need_text: b
 
 
 def _from_objects(items: Any, id_name: str, what: str, start: int) -> pd.DataFrame:
+    refuse_mixup(items, what)
     if isinstance(items, str) or _is_document(items):
         items = [items]
     if isinstance(items, Mapping):
@@ -318,7 +321,7 @@ def _row(key: Any, item: Any, id_name: str, what: str, number: int) -> dict[str,
     else:
         raise TypeError(
             f"{what} item {number} must be a string, a dict or a document; "
-            f"got {item!r} of type {type(item).__name__}."
+            f"got {brief(item)} of type {type(item).__name__}."
         )
     if key is not None:
         row[id_name] = key
@@ -345,7 +348,7 @@ def _check_texts(texts: pd.Series, ids: pd.Series, what: str) -> None:
     absent = np.flatnonzero(texts.isna())
     if len(absent):
         raise ValueError(
-            f"{what} has {len(absent)} rows without text, the first {ids.iloc[absent[0]]!r}; "
+            f"{what} has {count(len(absent), 'row')} without text, the first {ids.iloc[absent[0]]!r}; "
             "write '' for an empty text or drop the row."
         )
     if len(texts) and pd.api.types.infer_dtype(texts, skipna=False) != "string":
@@ -361,13 +364,13 @@ def _as_pairs(data: Any, columns: list[str], what: str) -> pd.DataFrame:
         if what != "run":
             check_frame(data, columns, what)
         return data.reset_index(drop=True)
+    refuse_mixup(data, what)
     query, doc, number = columns
     if isinstance(data, Mapping):
+        _check_nested(data, what)
         rows = [(q, d, value) for q, inner in data.items() for d, value in inner.items()]
     elif isinstance(data, Iterable) and not isinstance(data, (str, bytes)):
-        rows = [tuple(row)[:3] for row in data]
-        if any(len(row) != 3 for row in rows):
-            raise ValueError(f"{what} must hold tuples of three, {tuple(columns)}.")
+        rows = [_triple(row, columns, what) for row in data]
     else:
         raise TypeError(
             f"{what} must be a DataFrame, a dict of dicts or tuples {tuple(columns)}; "
@@ -384,6 +387,26 @@ def _as_pairs(data: Any, columns: list[str], what: str) -> pd.DataFrame:
         )
     q, d, values = zip(*rows, strict=True)
     return pd.DataFrame({query: list(q), doc: list(d), number: list(values)})
+
+
+def _check_nested(data: Mapping, what: str) -> None:
+    """Refuse a dict whose values are not dicts."""
+    flat = next(((q, inner) for q, inner in data.items() if not isinstance(inner, Mapping)), None)
+    if flat is None:
+        return
+    form = "{query_id: {doc_id: grade}}, such as {'q1': {'d1': 3}}"
+    if what == "run":
+        form = "{query_id: {doc_id: score}}, such as {'q1': {'d1': 0.9}}, or {query_id: [doc_id, ...]}"
+    query, inner = flat
+    raise TypeError(f"{what} as a dict must be {form}; got {{{query!r}: {brief(inner)}}}.")
+
+
+def _triple(row: Any, columns: list[str], what: str) -> tuple:
+    """Take the first three fields of a tuple."""
+    fields = () if isinstance(row, (str, bytes, Mapping)) or not isinstance(row, Iterable) else tuple(row)
+    if len(fields) < 3:
+        raise ValueError(f"{what} must hold tuples of three, {tuple(columns)}; got {brief(row)}.")
+    return fields[:3]
 
 
 def _is_ordered_lists(run: Any) -> bool:

@@ -183,8 +183,8 @@ def _one_unit(frames: Mapping[str, pd.DataFrame]) -> str:
         chunks = [name for name, unit in filled.items() if unit == "chunk_id"]
         others = [name for name in filled if name not in chunks]
         raise ValueError(
-            f"fuse needs runs over one unit; {some(chunks)} hold chunks and {some(others)} hold documents. "
-            "Collapse the chunk runs with best_per_doc first."
+            f"fuse needs runs over one unit; chunks in {some(chunks)}, documents in {some(others)}. "
+            "Collapse the chunk runs first: rk.best_per_doc(run)."
         )
     unit = next(iter(filled.values()))
     for name, frame in list(frames.items()):

@@ -52,7 +52,7 @@ def fuse(
     weights : dict of str to float, or sequence of float, optional
         One for each run, used as given; None is 1 each. Weight 0 removes the run.
     k : float, default=60
-        RRF's constant: a larger k trusts the first ranks less.
+        RRF's constant: a larger k trusts the first ranks less. Only ``rrf`` reads it.
     normalize : str, callable or dict, optional
         For score methods; one for all runs, or a dict by run. ``minmax`` (the default), ``max``, ``sum``,
         ``zscore``, ``rank``, ``borda``, ``l2``, ``theoretical_min``, ``sigmoid``, ``dbsf``,

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ragkit.frames import as_qrels, as_run, some, unit_column, warn
+from ragkit.frames.checks import count
 from ragkit.metrics.diversity import Lists
 from ragkit.metrics.judged import Judged, Judgements, code_judgements, codes_in, queries_in
 from ragkit.metrics.names import SPECS, Metric, parse_metrics
@@ -31,12 +32,15 @@ class Scored:
         Queries of the run without judgements; they are left out.
     strange : bool
         Whether the run holds documents and none of them is judged.
+    instead : list of str
+        Where no query of the run is judged at all: those that are.
     """
 
     queries: pd.Index
     values: np.ndarray
     unjudged: list[str] = field(default_factory=list)
     strange: bool = False
+    instead: list[str] = field(default_factory=list)
 
 
 def evaluate(
@@ -138,7 +142,9 @@ def score_run(
     ]
     values = np.column_stack(columns) if columns else np.empty((len(queries), 0))
     strange = judged is not None and judged.retrieved.any() and not judged.rank.any()
-    return Scored(queries, values, unjudged, bool(strange))
+    foreign = qrels is not None and 0 < len(in_run) == len(unjudged)
+    instead = list(judgements.judged) if foreign else []
+    return Scored(queries, values, unjudged, bool(strange), instead)
 
 
 def _match_own(judgements: Judgements, run: pd.DataFrame, metrics: list[Metric]) -> Judged:
@@ -163,8 +169,8 @@ def _check_inputs(run: pd.DataFrame, qrels: pd.DataFrame | None, metrics: list[M
             )
         if unit_column(run) == "chunk_id":
             raise ValueError(
-                f"metric {metric.label!r} needs a run over documents, for qrels judge documents; got one "
-                "over chunks. Collapse it first: evaluate(best_per_doc(run), qrels, ...)."
+                f"metric {metric.label!r} needs a run over documents, because these qrels judge documents; "
+                "got one over chunks. Collapse it first: rk.evaluate(rk.best_per_doc(run), qrels, ...)."
             )
         if metric.reads == "subtopics" and "subtopic" not in qrels.columns:
             raise ValueError(
@@ -214,12 +220,22 @@ def _by_query(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 def warn_about(scored: Mapping[str, Scored]) -> None:
     """Warn once of each kind of trouble, naming the runs that have it."""
-    unjudged = {name: s.unjudged for name, s in scored.items() if s.unjudged}
+    foreign = {name: s for name, s in scored.items() if s.unjudged and s.instead}
+    if foreign:
+        one = next(iter(foreign.values()))
+        warn(
+            f"no query_id of {_names(foreign)} ({some(one.unjudged, 2)}) is in qrels "
+            f"({some(one.instead, 2)}), so none of its results counts. "
+            "Search with the queries table, not only its texts: index.search(data.queries)."
+        )
+    unjudged = {name: s.unjudged for name, s in scored.items() if s.unjudged and name not in foreign}
     if unjudged:
         queries = list(dict.fromkeys(query for names in unjudged.values() for query in names))
+        verb = "answers" if len(unjudged) == 1 else "answer"
+        have, stay = ("has", "it is") if len(queries) == 1 else ("have", "they are")
         warn(
-            f"{_names(unjudged)} answers {len(queries)} queries that have no judgements ({some(queries)}); "
-            "they are left out. Drop them from the run, or judge them."
+            f"{_names(unjudged)} {verb} {count(len(queries), 'query')} that {have} no judgements "
+            f"({some(queries)}); {stay} left out. Drop them from the run, or judge them."
         )
     strange = [name for name, s in scored.items() if s.strange]
     if strange:
@@ -231,7 +247,7 @@ def warn_about(scored: Mapping[str, Scored]) -> None:
 
 def _names(names: Any) -> str:
     listed = list(names)
-    return "the run" if listed == ["run"] else f"run {some(listed)}"
+    return "the run" if listed == ["run"] else f"run{'s' * (len(listed) > 1)} {some(listed)}"
 
 
 def scores_frame(queries: pd.Index, labels: list[str], values: np.ndarray) -> pd.DataFrame:

@@ -117,7 +117,7 @@ def test_scores_are_compared_as_runs_are_and_need_no_judgements():
     kinds = pd.DataFrame({"query_id": [*"abc"], "text": "t", "kind": ["x", "y", "y"]})
     by = rk.compare({"s": small, "l": large}, baseline="s", by="kind", queries=kinds)
     assert by[by["system"] == "l"]["delta"].tolist() == pytest.approx([0.2, 0.125])
-    with pytest.raises(ValueError, match="needs queries=data.queries"):
+    with pytest.raises(ValueError, match=r"needs queries=data\.queries"):
         rk.compare({"s": small, "l": large}, by="kind")
 
 

@@ -101,7 +101,7 @@ def test_a_document_without_text_is_named(bad):
 
 def test_errors_say_who_needs_what_and_got_what():
     with pytest.raises(
-        ValueError, match=r"docs needs columns .*missing \['text'\], found .*Is 'texts' meant"
+        ValueError, match=r"docs needs columns .*missing \['text'\], found .*columns=\{'texts': 'text'\}"
     ):
         rk.as_docs(pd.DataFrame({"doc_id": ["a"], "texts": ["t"]}))
     with pytest.raises(ValueError, match="repeated doc_id rows.*'a'"):
@@ -207,3 +207,16 @@ def test_an_empty_run_has_its_columns_and_dtypes():
         assert unit in run.columns
         assert rk.best_per_doc(run).empty
     assert rk.as_run({}).columns.tolist() == ["query_id", "doc_id", "rank", "score"]
+
+
+@pytest.mark.parametrize("grade", [1e300, 2**60 + 1, -(10**10)])
+def test_grades_that_no_scale_has_are_refused(grade):
+    with pytest.raises(ValueError, match="document 'a' has"):
+        rk.as_qrels([("q", "a", grade)])
+
+
+@pytest.mark.parametrize("make", [rk.as_docs, rk.as_queries, rk.as_qrels, rk.as_run, rk.KeywordIndex])
+def test_a_column_that_stands_twice_is_named(make):
+    frame = pd.DataFrame([["a", "q", "t", "u"]], columns=["doc_id", "query_id", "text", "text"])
+    with pytest.raises(ValueError, match="stand twice: 'text'"):
+        make(frame)

@@ -1,0 +1,303 @@
+"""What a beginner reads after a slip: whole messages, each with the way out."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ragkit as rk
+
+DOCS = {"a": "red fox runs", "b": "red wine", "c": "blue whale"}
+QUERIES = {"q01": "red fox", "q02": "whale"}
+QRELS = {"q01": {"a": 1}, "q02": {"c": 1}}
+
+
+@pytest.fixture(scope="module")
+def index():
+    return rk.KeywordIndex(DOCS)
+
+
+@pytest.fixture(scope="module")
+def store():
+    return rk.VectorStore(DOCS)
+
+
+@pytest.fixture(scope="module")
+def run(index):
+    return index.search(QUERIES)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return rk.load_dataset("toy")
+
+
+def said(kind, call, *args, **knobs):
+    """Give the whole text of the error that a call raises."""
+    with pytest.raises(kind) as caught:
+        call(*args, **knobs)
+    assert type(caught.value) is kind
+    return str(caught.value)
+
+
+def warned(call, *args, **knobs):
+    """Give the whole text of the one warning that a call makes."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call(*args, **knobs)
+    assert [w.category for w in caught] == [rk.RetrievalWarning]
+    return str(caught[0].message)
+
+
+# --- worked examples: ids of queries ---------------------------------------------------------------------
+
+
+def test_a_run_whose_queries_were_numbered_is_told_from_one_with_a_few_unjudged(index):
+    numbered = index.search(list(QUERIES.values()))
+    way = "Search with the queries table, not only its texts: index.search(data.queries)."
+    want = f"no query_id of {{}} ('0', '1') is in qrels ('q01', 'q02'), so none of its results counts. {way}"
+    assert warned(rk.evaluate, numbered, QRELS, metrics="rr") == want.format("the run")
+    assert warned(rk.compare, {"bm25": numbered}, QRELS, metrics="rr") == want.format("run 'bm25'")
+    two = {"a": numbered, "b": numbered}
+    assert warned(rk.compare, two, QRELS, metrics="rr") == want.format("runs 'a', 'b'")
+    grid = {"k1": [1.0, 2.0]}
+    swept = warned(rk.sweep, index, grid, QRELS, queries=list(QUERIES.values()), metrics="rr")
+    assert swept == want.format("runs 'setting 0', 'setting 1'")
+
+
+def test_queries_without_judgements_are_counted_in_the_right_number(run):
+    one = {"q01": {"a": 1}}
+    assert warned(rk.evaluate, run, one, metrics="rr") == (
+        "the run answers 1 query that has no judgements ('q02'); it is left out. Drop them from the run, or "
+        "judge them."
+    )
+
+
+# --- judgements and runs ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("flat", "shown"),
+    [({"q1": "a"}, "{'q1': 'a'}"), ({"q1": ["a", "b"]}, "{'q1': ['a', 'b']}"), ({"a": 1}, "{'a': 1}")],
+)
+def test_flat_judgements_are_answered_with_the_nested_form(flat, shown):
+    assert said(TypeError, rk.as_qrels, flat) == (
+        "qrels as a dict must be {query_id: {doc_id: grade}}, such as {'q1': {'d1': 3}}; got " + shown + "."
+    )
+
+
+def test_a_flat_run_is_answered_with_both_forms_of_a_run():
+    assert said(TypeError, rk.as_run, {"a": 1.0}) == (
+        "run as a dict must be {query_id: {doc_id: score}}, such as {'q1': {'d1': 0.9}}, or "
+        "{query_id: [doc_id, ...]}; got {'a': 1.0}."
+    )
+    assert said(ValueError, rk.as_run, [("q", 1.0)]) == (
+        "run must hold tuples of three, ('query_id', 'doc_id', 'score'); got ('q', 1.0)."
+    )
+    assert said(ValueError, rk.as_qrels, ["q1 0 d1 1"]).endswith("'relevance'); got 'q1 0 d1 1'.")
+
+
+@pytest.mark.parametrize("call", [rk.evaluate, rk.mmr])
+def test_several_runs_where_one_is_meant(call, run, store):
+    rest, knobs = (QRELS, {"metrics": "rr"}) if call is rk.evaluate else (store, {})
+    tail = "Take one of them: evaluate and mmr take one run; compare and fuse take several."
+    assert said(TypeError, call, {"k": run}, rest, **knobs) == (
+        f"run must be one run; got a dict of DataFrames, 'k'. {tail}"
+    )
+    assert said(TypeError, call, [run], rest, **knobs).startswith("run must be one run; got a list of ")
+
+
+def test_runs_and_judgements_that_are_exchanged(run):
+    judged = rk.as_qrels(QRELS)
+    assert said(ValueError, rk.evaluate, judged, run, metrics="rr").endswith(
+        "This looks like a run; are the arguments swapped?"
+    )
+    assert said(ValueError, rk.as_run, judged).endswith(
+        "These look like judgements; are the arguments swapped?"
+    )
+
+
+def test_a_fraction_as_a_grade_is_shown_as_the_user_wrote_it():
+    assert said(ValueError, rk.as_qrels, {"q": {"a": 0.5}}) == (
+        "qrels' relevance must hold whole numbers; query 'q', document 'a' has 0.5. Round or rescale the "
+        "grades first."
+    )
+
+
+def test_a_run_over_chunks_is_refused_with_the_call_that_helps(run):
+    chunks = rk.KeywordIndex(rk.chunk(DOCS, size=5, overlap=0)).search(QUERIES)
+    assert said(ValueError, rk.evaluate, chunks, QRELS, metrics="rr") == (
+        "metric 'rr' needs a run over documents, because these qrels judge documents; got one over chunks. "
+        "Collapse it first: rk.evaluate(rk.best_per_doc(run), qrels, ...)."
+    )
+    assert said(ValueError, rk.fuse, {"k": run, "c": chunks}) == (
+        "fuse needs runs over one unit; chunks in 'c', documents in 'k'. Collapse the chunk runs first: "
+        "rk.best_per_doc(run)."
+    )
+
+
+def test_by_a_kind_needs_the_queries(run):
+    assert said(ValueError, rk.compare, {"a": run}, QRELS, metrics="rr", by="kind") == (
+        "by='kind' needs queries=data.queries, a frame of queries with a column 'kind'."
+    )
+
+
+# --- one thing in the place of another -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [(rk.KeywordIndex, "docs"), (rk.VectorStore, "docs"), (rk.chunk, "docs"), (rk.as_queries, "queries"),
+     (rk.as_qrels, "qrels")],
+)  # fmt: skip
+def test_a_whole_data_set_is_answered_with_its_part(call, name, data):
+    assert said(TypeError, call, data) == f"{name} got a Dataset; did you mean data.{name}?"
+
+
+def test_a_store_is_no_run_and_no_documents(index, store, run):
+    assert said(TypeError, rk.mmr, store, run) == (
+        "run got a VectorStore; a run is what its search returns: store.search(queries). Or are the "
+        "arguments swapped?"
+    )
+    assert said(TypeError, rk.fuse, {"k": run, "v": store}).startswith("run 'v': run got a VectorStore; ")
+    assert said(TypeError, rk.KeywordIndex, store) == (
+        "docs got a VectorStore; pass its documents: store.docs."
+    )
+
+
+@pytest.mark.parametrize("wrong", ["index", None, "store", len])
+def test_what_holds_no_vectors_is_named(wrong, run, index):
+    given = index if wrong == "index" else wrong
+    shown = "None" if wrong is None else f"a {type(given).__name__}"
+    assert said(TypeError, rk.mmr, run, given) == (
+        "vectors must be a VectorStore, a dict of id to vector or an array aligned with the run; "
+        f"got {shown}."
+    )
+
+
+def test_texts_are_no_vectors(run):
+    assert said(TypeError, rk.mmr, run, DOCS) == (
+        "vectors must be numbers; got texts such as 'red fox runs'. Embed them first, for instance with "
+        "VectorStore(docs)."
+    )
+
+
+def test_frames_that_hold_something_else(run, data):
+    assert said(ValueError, rk.chunk, run).endswith(
+        "This looks like a run, which carries no text: run.merge(docs, on='doc_id') adds it."
+    )
+    assert said(ValueError, rk.as_docs, data.queries).endswith(
+        "These look like queries; are the arguments swapped?"
+    )
+
+
+# --- columns of other names ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "columns", "renamed"),
+    [
+        (rk.KeywordIndex, ["id", "text"], {"id": "doc_id"}),
+        (rk.KeywordIndex, ["doc_id", "content"], {"content": "text"}),
+        (rk.KeywordIndex, ["ID", "body"], {"ID": "doc_id", "body": "text"}),
+        (rk.as_docs, ["doc_id", "texts"], {"texts": "text"}),
+        (rk.as_queries, ["id", "question"], {"id": "query_id", "question": "text"}),
+        (rk.as_qrels, ["qid", "doc_id", "grade"], {"qid": "query_id", "grade": "relevance"}),
+        (rk.as_run, ["qid", "doc_id", "score"], {"qid": "query_id"}),
+    ],
+)
+def test_the_renaming_that_is_proposed_makes_the_frame_fit(call, columns, renamed):
+    frame = pd.DataFrame([["1"] * len(columns)], columns=columns)
+    frame = frame.assign(**{c: 1 for c in columns if c in ("grade", "score")})
+    message = said(ValueError, call, frame)
+    assert message.endswith(f"found {columns}. Rename first: df.rename(columns={renamed}).")
+    call(frame.rename(columns=renamed))
+
+
+def test_ids_in_the_index_and_texts_without_ids():
+    frame = pd.DataFrame({"text": ["x"]}, index=pd.Index(["a"], name="doc_id"))
+    assert said(ValueError, rk.as_docs, frame).endswith("The index holds 'doc_id': use df.reset_index().")
+    assert rk.as_docs(frame.reset_index())["doc_id"].tolist() == ["a"]
+    assert said(ValueError, rk.as_docs, pd.DataFrame({"text": ["x"]})) == (
+        "docs needs columns ['doc_id', 'text']; missing ['doc_id'], found ['text']. Give every row an id, or "
+        "pass the texts alone: df['text'].tolist() is numbered from 0."
+    )
+
+
+def test_one_row_is_a_row():
+    assert said(ValueError, rk.as_queries, ["a", None]) == (
+        "queries has 1 row without text, the first '1'; write '' for an empty text or drop the row."
+    )
+
+
+# --- names and paths -------------------------------------------------------------------------------------
+
+
+def test_a_name_in_another_case_is_recognised(index):
+    assert said(ValueError, index.search, "red", variant="BM25").endswith("Did you mean 'bm25'?")
+    assert said(AttributeError, getattr, rk, "Keywordindex") == (
+        "module 'ragkit' has no attribute 'Keywordindex'; did you mean 'KeywordIndex'?"
+    )
+    assert said(AttributeError, getattr, rk, "qqqqqq") == "module 'ragkit' has no attribute 'qqqqqq'"
+    assert (
+        said(AttributeError, getattr, rk, "__wrapped__") == "module 'ragkit' has no attribute '__wrapped__'"
+    )
+
+
+def test_a_path_given_as_a_text_warns_and_stays_a_text(tmp_path):
+    file = tmp_path / "one.txt"
+    file.write_text("red fox")
+    head = "is the path of a file or folder, but a string is taken as a document's text. "
+    for given in (str(tmp_path), [str(file), "x"]):
+        text = given if isinstance(given, str) else given[0]
+        message = warned(rk.KeywordIndex, given)
+        assert message.startswith(f"docs {text!r} {head}Read the files first: ")
+        assert message.endswith("load_dataset(folder) a BEIR folder.")
+    with pytest.warns(rk.RetrievalWarning, match=re.escape(head)):
+        assert rk.as_docs(str(file))["text"].tolist() == [str(file)]
+    rk.as_docs(["tests", "red fox"])  # a word that is by chance a folder's name: no warning
+    rk.as_queries(str(file))
+
+
+# --- unknown texts and ids -------------------------------------------------------------------------------
+
+
+def test_an_embedder_says_its_own_reason_for_a_zero_vector(store):
+    table = rk.TableEmbedder(["what do bees eat", "b"], [[1, 0], [0, 1]])
+    given = rk.VectorStore({"a": "", "b": ""}, vectors=[[1, 0], [0, 1]], query_embed=table)
+    assert warned(given.search, "how do bees fly") == (
+        "queries 'how do bees fly' have no hits: this store only knows the vectors of 2 stored texts; for "
+        "free text give it a model with query_embed=, or use rk.VectorStore(docs)."
+    )
+    assert warned(store.search, "zzz") == (
+        "queries 'zzz' have no hits: no word of theirs is known to the embedder; check spelling and language."
+    )
+
+
+def test_an_unknown_id_is_answered_with_ids_that_are_there(index, store):
+    want = (
+        "no document has the doc_id '1'; ids here are strings such as 'a', 'b'. "
+        "Add what is missing, or check how the ids are written."
+    )
+    assert said(ValueError, index.explain, "fox", 1) == want
+    assert said(ValueError, store.vectors, [1]) == want
+    chunks = rk.VectorStore(rk.chunk({"a": "red"}))
+    assert said(ValueError, chunks.vectors, ["a"]).startswith("no chunk has the chunk_id 'a'; ids here are ")
+    assert said(ValueError, rk.VectorStore().vectors, ["a"]).startswith(
+        "no document has the doc_id 'a'; there are none yet."
+    )
+
+
+def test_whole_numbers_are_ids_in_every_look_up():
+    numbered = rk.VectorStore(["x", "y"], vectors=[[1.0, 0.0], [0.0, 1.0]])
+    assert np.array_equal(numbered.vectors([1, np.int64(0)]), [[0, 1], [1, 0]])
+    assert np.array_equal(numbered.vectors("1"), [[0, 1]])
+    assert numbered.similarity(0, 1) == 0.0
+    assert numbered.similarity(0, [0, 1]).tolist() == [1.0, 0.0]
+    assert numbered.get(1)["doc_id"] == "1"
+    assert 1 in numbered and 2 not in numbered and True not in numbered
+    assert said(TypeError, numbered.vectors, [1.5]).startswith("doc_id must hold strings or whole numbers;")
