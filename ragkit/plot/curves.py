@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from ragkit.frames import check_frame
-from ragkit.plot.labels import shorten
+from ragkit.plot.labels import cells, shorten
 from ragkit.plot.style import COLOURS, GREY, MARKERS, axes, note, tidy
 
 if TYPE_CHECKING:
@@ -104,19 +104,25 @@ def _curve(
 def _named_points(ax: Axes, points: pd.DataFrame, x: str, y: str) -> None:
     """Draw points with their names beside them, towards the middle, none on top of another."""
     xs, ys = points[x].to_numpy(dtype=float), points[y].to_numpy(dtype=float)
-    low, high = ax.get_ylim()
-    gap, last = (high - low) * 0.075, {True: -np.inf, False: -np.inf}
-    middle = sum(ax.get_xlim()) / 2
+    names = [shorten(str(label), 24) for label in points["label"]]
+    (left_end, right_end), (low, high) = ax.get_xlim(), ax.get_ylim()
+    gap = (high - low) * 0.075
+    figure: Any = ax.figure
+    # About 4.4 points a cell at this size; the axes take about three quarters of the figure.
+    cell = 4.4 * (right_end - left_end) / (54 * figure.figure.get_figwidth())
+    taken: list[tuple[float, float, float]] = []
     for n in np.argsort(ys, kind="stable"):
-        left = bool(xs[n] > middle)
-        at = max(ys[n], last[left] + gap)
-        last[left] = at
+        left = bool(xs[n] > (left_end + right_end) / 2)
+        width = cell * (cells(names[n]) + 2)
+        span = (xs[n] - width, xs[n]) if left else (xs[n], xs[n] + width)
+        at = _free_height(taken, span, ys[n], gap)
+        taken.append((*span, at))
         ax.plot(
             xs[n : n + 1], ys[n : n + 1], MARKERS[n % len(MARKERS)], color=COLOURS[(n + 1) % len(COLOURS)],
             ms=7, mec="white",
         )  # fmt: skip
         ax.annotate(
-            shorten(str(points["label"].iloc[n]), 24),
+            names[n],
             (xs[n], at),
             xytext=(-7 if left else 7, 0),
             textcoords="offset points",
@@ -124,3 +130,13 @@ def _named_points(ax: Axes, points: pd.DataFrame, x: str, y: str) -> None:
             va="center",
             fontsize=8,
         )
+
+
+def _free_height(
+    taken: list[tuple[float, float, float]], span: tuple[float, float], y: float, gap: float
+) -> float:
+    """The lowest height from `y` upwards at which a label of this span touches no other."""
+    for _, _, other in sorted((t for t in taken if t[0] < span[1] and span[0] < t[1]), key=lambda t: t[2]):
+        if abs(other - y) < gap * (1 - 1e-9):
+            y = other + gap
+    return y

@@ -48,7 +48,7 @@ def tradeoff(
     Returns
     -------
     Axes
-        One dot per selection, coloured from lambda 0 (dark) to 1 (light) and joined in the order of lambda.
+        One dot per selection, coloured from λ = 0 (dark) to 1 (light) and joined in the order of λ.
         Large dots are the frontier; for a small one another selection is better on one axis and no worse
         on the other.
 
@@ -78,7 +78,16 @@ def tradeoff(
         colour, marker = COLOURS[(n + 3) % len(COLOURS)], MARKERS[(n + 3) % len(MARKERS)]
         ax.plot([px], [py], marker, color=colour, markersize=9, markeredgecolor="white", label=name)
     if ax.get_legend_handles_labels()[1]:
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=3, frameon=False, borderaxespad=0.2)
+        ax.legend(
+            loc="lower left",
+            bbox_to_anchor=(0, 1.0),
+            ncols=4,
+            frameon=False,
+            borderaxespad=0.2,
+            columnspacing=1.0,
+            handletextpad=0.3,
+            fontsize=9,
+        )
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     if several_queries([path]):
@@ -93,21 +102,42 @@ def _frontier(ax: Axes, rows: pd.DataFrame, x: str, y: str) -> None:
     ax.plot(xs, ys, color=GREY, linewidth=1, zorder=1)
     sizes = np.where(on_frontier(xs, ys), 52, 20)
     ax.scatter(xs, ys, c=middle, cmap="cividis", vmin=0, vmax=1, s=sizes, edgecolors="white", zorder=2)
+    _key(ax, bool((sizes == 20).any()))
     ax.margins(0.12, 0.16)
     ends = (
         {"λ = 1": -1} if len(rows) == 1 or (xs[0], ys[0]) == (xs[-1], ys[-1]) else {"λ = 0": 0, "λ = 1": -1}
     )
     for text, at in ends.items():
-        # Towards the middle of the axes, so that no label leaves them.
+        # Towards the middle of the axes, so that no label leaves them, and off the side that the line takes.
         left = xs[at] > (np.nanmin(xs) + np.nanmax(xs)) / 2
+        below = _goes_up(ys if at == 0 else ys[::-1])
         ax.annotate(
             text,
             (xs[at], ys[at]),
-            xytext=(-8 if left else 8, 7),
+            xytext=(-7 if left else 7, -9 if below else 9),
             textcoords="offset points",
             ha="right" if left else "left",
+            va="top" if below else "bottom",
             color="#444444",
         )
+
+
+def _goes_up(ys: np.ndarray) -> bool:
+    """Whether a line that starts at the first of `ys` first moves upwards."""
+    steps = ys - ys[0]
+    moved = steps[np.abs(steps) > 1e-12]
+    return bool(len(moved) and moved[0] > 0)
+
+
+def _key(ax: Axes, beaten: bool) -> None:
+    """Name the two ends of the colours, and the small dots where there are any."""
+    from matplotlib import colormaps
+
+    dark, light = (colormaps["cividis"](at) for at in (0.0, 1.0))
+    dots: list[tuple[str, Any, float]] = [("λ near 0", dark, 7.0), ("λ near 1", light, 7.0)]
+    dots += [("small: beaten", GREY, 4.5)] if beaten else []
+    for name, colour, size in dots:
+        ax.plot([], [], "o", color=colour, markersize=size, markeredgecolor="white", label=name)
 
 
 def on_frontier(x: np.ndarray, y: np.ndarray) -> np.ndarray:
