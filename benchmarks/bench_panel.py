@@ -52,7 +52,7 @@ WATCH = """() => {
       new MutationObserver(() => { window.changes.push([part, performance.now()]); })
         .observe(found.closest('.widget-html'), {subtree: true, childList: true, characterData: true});
 }"""
-SLIDERS = ["weights['vector']", "k1", "top_k", "lambda_"]
+SLIDERS = ["weights['keyword']", "k1", "top_k", "lambda_"]
 
 
 def kernel(n, plots, count):

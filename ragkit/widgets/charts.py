@@ -11,6 +11,7 @@ from ragkit import plot
 from ragkit.frames import unit_column
 from ragkit.plot.labels import shorten
 from ragkit.widgets import html
+from ragkit.widgets.controls import checkbox
 from ragkit.widgets.curve import best_stretch, draw_curve, mean_curve
 from ragkit.widgets.picture import Picture
 from ragkit.widgets.stages import Found, Stages
@@ -24,6 +25,25 @@ PLOTS = {
 }
 _SIZES = {"ranks": (5.6, 3.3), "contributions": (5.6, 3.2), "trade-off": (5.6, 3.3), "weights": (5.6, 3.0)}
 _MOST = 20  # ranks that a plot has room for
+
+
+def plot_switches(shown: Sequence[str]) -> dict[str, Any]:
+    """Make a box to tick for each plot: several may be shown at a time, one below the other.
+
+    Parameters
+    ----------
+    shown : sequence of str
+        The plots that are ticked at first.
+
+    Returns
+    -------
+    dict of name to Checkbox
+        The boxes.
+    """
+    boxes = {name: checkbox(name, name in shown, tooltip=tip) for name, tip in PLOTS.items()}
+    for box in boxes.values():
+        box.layout.margin = "2px 10px 2px 2px"
+    return boxes
 
 
 class Charts:
@@ -110,7 +130,7 @@ class Charts:
     def _weights(self, picture: Picture, result: Found, params: dict[str, Any], docs: pd.DataFrame) -> str:
         if result.means is None:
             return ""
-        queries, name = self._stages.judged_count, self._stages.names[1]
+        queries, name = self._stages.judged_count, self._stages.names[0]
         best = best_stretch(result.means, queries)
         curve = mean_curve(result.means, str(best["metric"]), queries)
         whole = sum(params["weights"].values())

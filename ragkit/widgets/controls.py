@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+NONE = "None"  # a list cannot hold None itself: ipywidgets takes it for "nothing chosen"
+
 
 def need_ipywidgets() -> Any:
     """Import ipywidgets, or say how to get it.
@@ -272,7 +274,7 @@ def section(title: str, controls: Sequence[Any], under: Mapping[str, Any] | None
     Returns
     -------
     VBox
-        A block that shares a line with others where there is room.
+        A block for :func:`side_by_side`.
     """
     from html import escape
 
@@ -285,9 +287,25 @@ def section(title: str, controls: Sequence[Any], under: Mapping[str, Any] | None
             control.style.description_width = width
         rows += [control, *([under[control.description]] if control.description in under else [])]
     head = W.HTML(f'<div class="rk-panel"><div class="rk-title">{escape(title)}</div></div>')
-    return W.VBox(
-        [head, *rows], layout=W.Layout(flex="1 1 280px", min_width="min(270px, 100%)", margin="0 12px 4px 0")
-    )
+    return W.VBox([head, *rows], layout=W.Layout(min_width="0", margin="0 12px 4px 0"))
+
+
+def side_by_side(blocks: Sequence[Any]) -> Any:
+    """Lay blocks out in columns of one width, as many as there is room for, in every line.
+
+    Parameters
+    ----------
+    blocks : sequence of widget
+        What :func:`section` makes.
+
+    Returns
+    -------
+    GridBox
+        The blocks; one that stands alone in the last line is no wider than the others.
+    """
+    W = need_ipywidgets()
+    columns = "repeat(auto-fit, minmax(min(280px, 100%), 1fr))"
+    return W.GridBox(list(blocks), layout=W.Layout(grid_template_columns=columns, width="100%"))
 
 
 def set_exactly(slider: Any, value: float, least: int = 2) -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 from ragkit import plot
 from ragkit.hybrid import best_weight
 
-TIE = 0.005  # means that lie this close are as good as equal
+TIE = 0.01  # means that lie this close are as good as equal
 
 
 def best_stretch(path: pd.DataFrame, queries: int) -> pd.Series:

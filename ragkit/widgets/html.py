@@ -13,7 +13,7 @@ from ragkit.plot.style import COLOURS
 #: One style sheet for all panels: inherited colours, translucent tints, nothing that assumes a white page.
 #: The doubled class outweighs the table styles of Jupyter and nbconvert, which align and stretch cells.
 CSS = """<style>
-.rk-panel{font-size:13px;line-height:1.4;color:var(--jp-ui-font-color1,inherit)}
+.rk-panel{font-size:13px;line-height:1.4;white-space:normal;color:var(--jp-ui-font-color1,inherit)}
 .rk-table.rk-table{border-collapse:collapse;table-layout:auto;font-variant-numeric:tabular-nums;width:100%}
 .rk-table.rk-table th,.rk-table.rk-table td{padding:3px 6px;text-align:left;vertical-align:top;border:0;
 background:transparent}
@@ -35,6 +35,8 @@ padding:0 1px}
 .rk-error{border-left:4px solid #D55E00;padding:4px 8px;background:rgba(213,94,0,.14)}
 .rk-warning{border-left:4px solid #E69F00;padding:4px 8px;background:rgba(230,159,0,.14)}
 .rk-muted{opacity:.7}
+.rk-gone{opacity:.75;font-size:12px;white-space:normal;overflow-wrap:anywhere;max-width:100%;margin-top:4px}
+.rk-panel abbr{text-decoration:underline dotted;cursor:help}
 .rk-plot{max-width:100%;height:auto;display:block}
 .rk-plot text{fill:currentColor}
 .rk-code{overflow:auto;max-height:24em;padding:8px;margin:4px 0;background:rgba(127,127,127,.12);
@@ -111,13 +113,21 @@ def table(frame: pd.DataFrame, *, digits: int = 3, caption: str = "") -> str:
     str
         HTML.
     """
-    numbers = {n for n in frame.columns if pd.api.types.is_numeric_dtype(frame[n])}
+    numbers = {n for n in frame.columns if _holds_numbers(frame[n])}
     head = "".join(header(str(name), name in numbers) for name in frame.columns)
     rows = (
         "<tr>" + "".join(cell(value, digits) for value in row) + "</tr>"
         for row in frame.itertuples(index=False)
     )
     return rows_table(head, rows, len(frame.columns), caption)
+
+
+def _holds_numbers(column: pd.Series) -> bool:
+    """Whether all that is there is a number, whatever the column's dtype."""
+    if pd.api.types.is_numeric_dtype(column):
+        return True
+    there = column.dropna()
+    return bool(len(there)) and all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in there)
 
 
 def header(name: str, right: bool = False) -> str:

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ragkit.bm25.formulas import VARIANTS
-from ragkit.fusion.methods import METHODS, MISSING
-from ragkit.fusion.normalize import NORMALIZERS
-from ragkit.widgets.controls import checkbox, column_width, dropdown, float_slider, int_slider, section
+from ragkit.fusion.methods import METHODS
+from ragkit.widgets.controls import NONE, checkbox, column_width, dropdown, float_slider, int_slider, section
+from ragkit.widgets.scales import SCALE_TIP, follow_method, scale_dropdown
 
 ANY = "(any)"
-NONE = "None"  # a list cannot hold None itself: ipywidgets takes it for "nothing chosen"
 _FEW = 40  # a metadata column with more distinct values is no filter to choose from
 
 #: The keyword arguments of ``HybridSearch.search`` that a lab sets, with that method's own defaults.
@@ -165,21 +164,21 @@ class Knobs:
         """
         if self.one_weight:
             first, second = self.names
-            return {first: round(1.0 - state["weight"], 6), second: state["weight"]}
+            return {first: state["weight"], second: round(1.0 - state["weight"], 6)}
         return {name: state[f"weight_{name}"] for name in self.names}
 
-    def enable(self, state: Mapping[str, Any]) -> None:
+    def enable(self, panel: Any, state: Mapping[str, Any]) -> None:
         """Grey out the controls that the chosen method does not use.
 
         Parameters
         ----------
+        panel : Panel
+            The panel that the controls stand in.
         state : dict
             Values by the name of their control.
         """
         if "fusion" in self.controls:
-            by_rank = METHODS[state["fusion"]].by_rank
-            for name, off in (("k", state["fusion"] != "rrf"), ("normalize", by_rank), ("missing", by_rank)):
-                self.controls[name].disabled = off
+            follow_method(panel, state["fusion"])
         if "diversify" in self.controls:
             for name in ("lambda_", "fetch_k", "scale"):
                 self.controls[name].disabled = not state["diversify"]
@@ -210,7 +209,8 @@ class Knobs:
                 low=0.0,
                 high=1.0,
                 step=0.01,
-                tooltip="Cuts results whose relative score is lower. 0: keep all. Right: fewer, surer.",
+                tooltip="Cuts results whose share of the highest score possible (relative_score) is lower. "
+                "0: keep all. Right: fewer, surer.",
             ),
         }
         where = given["where"] if isinstance(given["where"], Mapping) else {}
@@ -265,13 +265,13 @@ class Knobs:
                 low=-1.0,
                 high=1.0,
                 step=0.01,
-                tooltip="The least cosine a vector result must have. -1: keep all. Right: stricter.",
+                tooltip="The least cosine that a vector result must have. -1, the lowest there is, keeps "
+                "all (min_score=None). Right: stricter.",
             )
         }
 
     def _fusion(self, weights: Mapping[str, float]) -> dict[str, Any]:
         given = self.given
-        own = {NONE: NONE}
         return {
             "fusion": dropdown(
                 "fusion",
@@ -281,18 +281,8 @@ class Knobs:
             ),
             **self._weight_sliders(weights),
             "k": self._k(),
-            "normalize": dropdown(
-                "normalize",
-                given["normalize"] or NONE,
-                own | {name: name for name in NORMALIZERS},
-                tooltip="How scores are brought to one scale. None: the method's own way.",
-            ),
-            "missing": dropdown(
-                "missing",
-                given["missing"] or NONE,
-                own | {name: name for name in MISSING},
-                tooltip="What a document counts in a list that lacks it. None: the method's own rule.",
-            ),
+            "normalize": scale_dropdown("normalize", given["normalize"], given["fusion"]),
+            "missing": scale_dropdown("missing", given["missing"], given["fusion"]),
         }
 
     def _k(self) -> Any:
@@ -307,12 +297,12 @@ class Knobs:
             first, second = self.names
             return {
                 "weight": float_slider(
-                    f"weights[{second!r}]",
-                    float(weights[second]),
+                    f"weights[{first!r}]",
+                    float(weights[first]),
                     low=0.0,
                     high=1.0,
                     step=0.01,
-                    tooltip=f"Left: {first} alone. Right: {second} alone. The two weights add up to 1.",
+                    tooltip=f"Left: {second} alone. Right: {first} alone. {second} has the rest of 1.",
                 )
             }
         return {
@@ -355,7 +345,7 @@ class Knobs:
                 "scale",
                 given["scale"] or NONE,
                 ["minmax", NONE],
-                tooltip="minmax: relevance runs from 0 to 1 in each query. None: scores as they are.",
+                tooltip=SCALE_TIP,
             ),
         }
 

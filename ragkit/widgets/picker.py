@@ -41,7 +41,7 @@ def query_controls(queries: pd.DataFrame, judged: bool, query: str | None) -> di
             value=first,
             description="query",
             tooltip="Choose a query; typing its first letters finds it. The box beside it takes free text.",
-            layout=W.Layout(flex="2 1 300px", width="auto", min_width="min(260px, 100%)"),
+            layout=W.Layout(flex="3 1 520px", width="auto", min_width="min(260px, 100%)"),
             style={"description_width": "44px"},
             disabled=not pairs,
         ),
@@ -51,13 +51,16 @@ def query_controls(queries: pd.DataFrame, judged: bool, query: str | None) -> di
             placeholder="type your own query, or part of one of these",
             description="text",
             tooltip="Free text; while it is empty the query on the left is searched.",
-            layout=W.Layout(flex="2 1 280px", width="auto", min_width="min(240px, 100%)"),
+            layout=W.Layout(flex="2 1 360px", width="auto", min_width="min(240px, 100%)"),
             style={"description_width": "34px"},
             continuous_update=True,
         ),
     }
     if judged and len(pairs) > 1:
-        tooltip = "The order of the queries: as given, or those on which this setting is worst first"
+        tooltip = (
+            "The order of the list of queries. worst first: those on which this setting scores lowest, "
+            "by the first metric; the list is sorted once, not at every step."
+        )
         controls["order"] = dropdown("order", GIVEN, [GIVEN, WORST], tooltip=tooltip)
         controls["order"].style.description_width = "40px"
         controls["order"].layout.width = "150px"

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping
+from functools import cache
 from html import escape
 from typing import Any
 
 import pandas as pd
 
+from ragkit.metrics import metric_table
 from ragkit.widgets import html
 
 START, NOW = "start", "now"
+
+_HOLM = (
+    "<abbr title=\"p values are corrected by Holm's method for the number of comparisons: "
+    'the more settings are tried, the likelier one looks better by chance">Holm</abbr>'
+)
 
 
 class Pins:
@@ -148,7 +155,41 @@ def scores_table(scores: pd.DataFrame | None, against: str) -> str:
     if scores is None:
         return ""
     shown = scores.assign(change=scores[NOW] - scores[against])
-    return '<div class="rk-title">this query</div>' + html.table(shown, caption="metrics of this query")
+    head = "".join(html.header(str(name), name != "metric") for name in shown.columns)
+    rows = (
+        f"<tr><td>{metric_name(str(row[0]))}</td>{''.join(html.cell(value) for value in row[1:])}</tr>"
+        for row in shown.itertuples(index=False)
+    )
+    body = html.rows_table(head, rows, len(shown.columns), "metrics of this query")
+    return f'<div class="rk-title">this query</div>{body}'
+
+
+def metric_name(name: str) -> str:
+    """Write a metric's name, with what it means in its tooltip.
+
+    Parameters
+    ----------
+    name : str
+        As :func:`ragkit.evaluate` has it.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    base, _, depth = name.partition("@")
+    words = _meanings().get(base)
+    if words is None:
+        return escape(name)
+    deep = f"; only the first {depth} results are looked at" if depth else ""
+    return f'<abbr title="{escape(words + deep, quote=True)}">{escape(name)}</abbr>'
+
+
+@cache
+def _meanings() -> dict[str, str]:
+    table = metric_table()
+    names = (str(name).partition("@")[0] for name in table["metric"])
+    return dict(zip(names, table["meaning"].astype(str)))
 
 
 def means_table(table: pd.DataFrame | None, against: str, stale: bool = False) -> str:
@@ -174,13 +215,13 @@ def means_table(table: pd.DataFrame | None, against: str, stale: bool = False) -
     head = html.header("metric") + "".join(html.header(name, True) for name in systems)
     rows = []
     for metric, part in table.groupby("metric", sort=False):
-        cells = [f"<td>{escape(str(metric))}</td>"]
+        cells = [f"<td>{metric_name(str(metric))}</td>"]
         cells += [f'<td class="num">{_mean(row, against)}</td>' for row in part.to_dict("records")]
         rows.append(f"<tr>{''.join(cells)}</tr>")
     n = int(table["queries"].iloc[0]) if "queries" in table.columns and len(table) else 0
     title = (
         f"mean over {n} queries with 95 % interval; below it the difference to {escape(against)} and "
-        "its p (randomisation test, Holm)"
+        f"its p (randomisation test, {_HOLM})"
     )
     note = '<div class="rk-muted">working …</div>' if stale else ""
     body = html.rows_table(head, rows, len(systems) + 1, "mean metrics")

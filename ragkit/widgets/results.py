@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ragkit.frames import unit_column
+from ragkit.plot.labels import shorten
 from ragkit.widgets import html
 
 
@@ -134,6 +135,7 @@ class ResultList:
         before: Mapping[str, int] | None = None,
         against: str = "",
         others: Mapping[str, Mapping[str, int]] | None = None,
+        parents: Mapping[str, str] | None = None,
     ) -> str:
         """Show the run of one query.
 
@@ -153,6 +155,8 @@ class ResultList:
             The name of that setting.
         others : dict of name to dict, optional
             Ranks in further settings, each a column.
+        parents : dict of unit id to doc id, optional
+            The documents of the units in `before`, for the titles of those that are gone.
 
         Returns
         -------
@@ -182,20 +186,28 @@ class ResultList:
             rows.append(f"<tr>{''.join(cells)}</tr>")
         titles = "".join(html.header(name, name != "document") for name in head)
         legend = f"<div>score made of {html.key(parts)}</div>" if parts else ""
-        gone = self._gone(run, before or {}, against)
+        gone = self._gone(run, before or {}, against, parents or {})
         return legend + html.rows_table(titles, rows, len(head), "results") + gone
 
-    def _gone(self, run: pd.DataFrame, before: Mapping[str, int], against: str) -> str:
+    def _gone(
+        self, run: pd.DataFrame, before: Mapping[str, int], against: str, parents: Mapping[str, str]
+    ) -> str:
         """Say which units of the other setting are no longer there."""
-        unit = unit_column(run)
-        here = set(run[unit])
-        lost = [
-            f"{key} (was {rank})"
-            for key, rank in sorted(before.items(), key=lambda p: p[1])
-            if key not in here
-        ]
-        words = f"gone since {against}: {', '.join(lost[:12])}" + (" …" if len(lost) > 12 else "")
-        return f'<div class="id">{escape(words)}</div>' if lost else ""
+        here = set(run[unit_column(run)])
+        lost = [unit for unit, _ in sorted(before.items(), key=lambda p: p[1]) if unit not in here]
+        named = (
+            f'<span title="{escape(unit, quote=True)}">{escape(self._called(unit, parents))}</span>'
+            f" (was {before[unit]})"
+            for unit in lost[:12]
+        )
+        words = f"gone since {escape(against)}: {', '.join(named)}" + (" …" if len(lost) > 12 else "")
+        return f'<div class="rk-gone">{words}</div>' if lost else ""
+
+    def _called(self, unit: str, parents: Mapping[str, str]) -> str:
+        """The title of a unit, as the table has it; a chunk's id beside it, for its title has others."""
+        doc = parents.get(unit, unit)
+        title = shorten(self._look_up(unit, doc).title, 40)
+        return title if title and doc == unit else f"{title} {unit}".strip()
 
     def _full(self, run: pd.DataFrame, parts: list[str]) -> float:
         """The score that fills a bar: the highest sum of positive parts."""

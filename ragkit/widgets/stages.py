@@ -125,7 +125,7 @@ class Stages:
         return self._paths.get(key, make)
 
     def weight_path(self, params: dict[str, Any], ask: dict[str, str] | None) -> pd.DataFrame | None:
-        """Find every fused list over the weight of the second source, or the metrics of all queries.
+        """Find every fused list over the weight of the first source, or the metrics of all queries.
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ class Stages:
                     None if ask is not None else self._asked_qrels(),
                     metrics=self.metrics[:1],
                     top_k=depth,
-                    of=self.names[1],
+                    of=self.names[0],
                     **self._fusion(params),
                 )
 

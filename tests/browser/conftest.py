@@ -176,6 +176,11 @@ def lab(chromium, tmp_path_factory):
         yield Lab(url, root)
 
 
+def _own(error):
+    """Whether an error is Notebook 7's own: 7.6 throws it on an empty notebook that imports nothing."""
+    return "reading 'schema'" in str(error) and "/static/notebook/notebook_core." in (error.stack or "")
+
+
 @pytest.fixture
 def page(chromium, request):
     """A page that fails the test on an error in the page, and leaves a screenshot."""
@@ -183,7 +188,7 @@ def page(chromium, request):
     context = chromium.new_context(viewport=size, permissions=["clipboard-read", "clipboard-write"])
     page = context.new_page()
     errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("pageerror", lambda error: _own(error) or errors.append(str(error)))
     yield page
     SHOTS.mkdir(parents=True, exist_ok=True)
     name = re.sub(r"\W+", "_", request.node.name)

@@ -41,7 +41,7 @@ def test_the_first_notebook_runs_and_its_sliders_move_table_and_plot(lab, page, 
 
 def test_arrow_keys_move_table_and_plot(opened):
     table, plot = results(opened), picture(opened)
-    handle, readout = slider(opened, "weights['vector']")
+    handle, readout = slider(opened, "weights['keyword']")
     handle.focus()
     for _ in range(30):
         opened.keyboard.press("ArrowLeft")
@@ -53,6 +53,18 @@ def test_arrow_keys_move_table_and_plot(opened):
     assert readout.inner_text() == "0.40"
     box = opened.locator("svg.rk-plot").first.bounding_box()
     assert box["width"] > 200 and box["height"] > 100
+
+
+def test_no_column_leaves_the_view_when_documents_drop_out(lab, run_notebook):
+    lab.write("gone.ipynb", DATA, "explore(hybrid, queries, qrels, top_k=30)")
+    page = run_notebook("gone.ipynb")
+    panels.type_into(page, slider(page, "weights['keyword']")[1], "1")
+    page.locator(".rk-gone").wait_for()
+    wide = page.evaluate(
+        """() => [...document.querySelectorAll('.rk .widget-html, .rk .widget-html-content')]
+        .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.innerText.slice(0, 80))"""
+    )
+    assert wide == []
 
 
 def test_the_mouse_drags_a_slider(opened):
@@ -70,7 +82,7 @@ def test_the_mouse_drags_a_slider(opened):
 
 def test_a_number_can_be_typed(opened):
     table = results(opened)
-    _, readout = slider(opened, "weights['vector']")
+    _, readout = slider(opened, "weights['keyword']")
     panels.type_into(opened, readout, "0.05")
     wait_changed(opened, table)
     assert readout.inner_text() == "0.05"

@@ -32,7 +32,7 @@ def test_settings_are_pinned_compared_and_cleared(lab, run_notebook):
     lab.write("pins.ipynb", DATA, "explore(hybrid, queries, qrels)")
     page = run_notebook("pins.ipynb")
     table = results(page)
-    press(page, "weights['vector']", "ArrowLeft", 40)
+    press(page, "weights['keyword']", "ArrowLeft", 40)
     wait_changed(page, table)
     page.get_by_role("button", name="pin this setting").click()
     page.locator("th", has_text="rank in A").wait_for()
@@ -51,7 +51,7 @@ def test_the_ruler_takes_the_slider_to_the_next_change(lab, run_notebook):
     lab.write("ruler.ipynb", DATA, "explore(hybrid, queries, qrels)")
     page = run_notebook("ruler.ipynb")
     table = results(page)
-    _, readout = slider(page, "weights['vector']")
+    _, readout = slider(page, "weights['keyword']")
     before = readout.inner_text()
     page.locator("button[title*='next lower value']").first.click()
     wait_changed(page, table)
@@ -63,7 +63,7 @@ def test_the_ruler_takes_the_slider_to_the_next_change(lab, run_notebook):
     ("code", "name", "key", "times"),
     [
         ("tune_bm25(hybrid.index, queries)", "k1", "ArrowRight", 8),
-        ("tune_fusion(runs, docs, qrels, queries=queries)", "weights['vector']", "ArrowRight", 30),
+        ("tune_fusion(runs, docs, qrels, queries=queries)", "weights['keyword']", "ArrowRight", 30),
         ("tune_mmr(runs['vector'], hybrid.store, docs, queries=queries)", "step", "ArrowRight", 2),
         ("tune_chunks(docs, size=60)", "size", "ArrowLeft", 1),
         ("tune_tokens(docs, queries)", "min_length", "ArrowRight", 4),
@@ -90,7 +90,7 @@ def test_sentences_are_compared_as_they_are_typed(lab, page, run_notebook):
     box = page.locator("textarea").first
     box.wait_for()
     box.fill("crane wind")
-    page.get_by_text("1 sentences; type one more").wait_for()
+    page.get_by_text("1 sentence; type one more").wait_for()
     box.press_sequentially("\nwind crane")
     page.get_by_text("nearest are 1 and 2, cosine 1.00").wait_for()
 

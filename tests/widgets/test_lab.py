@@ -9,12 +9,12 @@ import pytest
 
 from ragkit.bm25 import KeywordIndex
 from ragkit.frames import best_per_doc
-from ragkit.hybrid import HybridSearch
+from ragkit.hybrid import HybridSearch, best_weight, weight_path
 from ragkit.metrics import evaluate
 from ragkit.text import Tokenizer
 from ragkit.vectors import VectorStore
 from ragkit.widgets import explore
-from ragkit.widgets.curve import mean_curve
+from ragkit.widgets.curve import best_stretch, mean_curve
 from ragkit.widgets.results import marked, snippet
 from ragkit.widgets.ruler import inside, ruler
 
@@ -104,9 +104,9 @@ def test_lambda_is_none_until_mmr_is_on(lab, hybrid):
 
 def test_the_weight_slider_shares_out_one(lab):
     lab.controls["weight"].value = 0.45
-    assert lab.params["weights"] == {"keyword": 0.55, "vector": 0.45}
+    assert lab.params["weights"] == {"keyword": 0.45, "vector": 0.55}
     lab.controls["weight"].value = 1.0
-    assert lab.params["weights"] == {"keyword": 0.0, "vector": 1.0} and lab.error is None
+    assert lab.params["weights"] == {"keyword": 1.0, "vector": 0.0} and lab.error is None
 
 
 def test_weights_that_do_not_add_up_to_one_get_a_slider_each(hybrid):
@@ -115,6 +115,29 @@ def test_weights_that_do_not_add_up_to_one_get_a_slider_each(hybrid):
     panel.controls["weight_keyword"].value = 0.5
     assert panel.params["weights"] == {"keyword": 0.5, "vector": 2.0}
     panel.close()
+
+
+def test_the_weight_on_the_slider_is_that_of_best_weight(lab, hybrid):
+    # One convention: w is the first run's, here, in weight_path and in best_weight.
+    lab._toggles["weights"].value = True
+    pool = {name: source.search(QUERIES) for name, source in hybrid.sources.items()}
+    best = best_weight(weight_path(pool, QRELS, metrics="ndcg@10"), tolerance=0.01).iloc[0]
+    shown = best_stretch(lab._result.means, lab.stages.judged_count)
+    assert shown["weight"] == pytest.approx(best["weight"])
+    assert shown["plateau_from"] == pytest.approx(best["plateau_from"])
+    assert lab.controls["weight"].description == "weights['keyword']"
+
+
+def test_the_default_of_a_list_says_what_it_is_with_the_chosen_method(lab):
+    def first(name):
+        return lab.controls[name].options[0][0]
+
+    assert (first("normalize"), first("missing")) == ("default", "default")
+    lab.set(fusion="linear", missing="list_min")
+    assert (first("normalize"), first("missing")) == ("default (minmax)", "default (zero)")
+    assert lab.params["missing"] == "list_min" and lab.params["normalize"] is None
+    lab.controls["fusion"].value = "dbsf"
+    assert first("normalize") == "default (dbsf)" and lab.controls["missing"].value == "list_min"
 
 
 def test_rank_methods_get_no_normaliser_and_keep_the_choice(lab):
@@ -138,14 +161,14 @@ def test_every_control_says_what_it_does_and_which_way_it_goes(lab):
 
 def test_the_controls_are_called_what_the_parameters_are_called(lab):
     shown = {control.description for control in lab.controls.values()}
-    assert {"top_k", "pool", "k1", "b", "k", "lambda_", "fetch_k", "fusion", "weights['vector']"} <= shown
+    assert {"top_k", "pool", "k1", "b", "k", "lambda_", "fetch_k", "fusion", "weights['keyword']"} <= shown
 
 
 # --- state ---------------------------------------------------------------------------------------------
 
 
 def test_params_bring_the_setting_back_and_are_arguments_of_search(lab, hybrid):
-    lab.set(top_k=4, k1=0.7, weight=0.4, diversify=True, lambda_=0.3)
+    lab.set(top_k=4, k1=0.7, weight=0.6, diversify=True, lambda_=0.3)
     again = explore(hybrid, QUERIES, QRELS, **lab.params)
     assert again.params == lab.params
     pd.testing.assert_frame_equal(again.value, lab.value)
@@ -217,6 +240,15 @@ def test_a_bad_start_raises_like_search(hybrid):
         explore(hybrid, QUERIES, weights={"keyword": 1.0})
 
 
+def test_what_is_no_hybrid_search_is_told_how_to_become_one(hybrid):
+    with pytest.raises(TypeError, match=r"got a KeywordIndex; write rk\.explore\(rk\.HybridSearch\(index\)"):
+        explore(hybrid.index, QUERIES)
+    with pytest.raises(TypeError, match=r"got a VectorStore; write rk\.explore\(rk\.HybridSearch\(store\)"):
+        explore(hybrid.store, QUERIES)
+    with pytest.raises(TypeError, match=r"got DataFrame; for documents write .*KeywordIndex\(docs\)"):
+        explore(DOCS, QUERIES)
+
+
 # --- the screen -------------------------------------------------------------------------------------------
 
 
@@ -240,7 +272,7 @@ def test_the_bars_are_the_contributions_of_the_ledger(lab):
 
 def test_grades_and_movement_are_shown(lab):
     assert "✓ 3" in lab._views["results"] and 'title="not judged"' in lab._views["results"]
-    lab.controls["weight"].value = 0.0
+    lab.controls["weight"].value = 1.0
     assert "▲" in lab._views["results"] or "▼" in lab._views["results"]
 
 
@@ -275,7 +307,7 @@ def test_a_step_that_changes_no_rank_draws_nothing_anew(lab):
     draws, svg = lab._charts.pictures["ranks"].draws, lab.pictures["ranks"]
     lab.controls["threshold"].value = 0.01
     assert lab._charts.pictures["ranks"].draws == draws and lab.pictures["ranks"] == svg
-    lab.controls["weight"].value = 0.0
+    lab.controls["weight"].value = 1.0
     assert lab._charts.pictures["ranks"].draws == draws + 1 and lab.pictures["ranks"] != svg
     lab.controls["query"].value = "q2"
     assert lab._charts.pictures["ranks"].draws == draws + 2
@@ -370,6 +402,25 @@ def test_the_code_says_which_name_it_needs(lab):
     compile(lab.code(), "code", "exec")
 
 
+def test_the_langchain_program_answers_from_what_the_panel_shows(lab, tmp_path):
+    pytest.importorskip("langchain_core", reason="langchain-core is not installed")
+    lab.set(top_k=3, weight=0.25, diversify=True, lambda_=0.6, where_topic="building")
+    asks = """
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
+print(make_chain(FakeListChatModel(responses=["a crane [1]"])).invoke("crane wind"))
+print(*[doc.id for doc in retriever.invoke("crane wind")])
+"""
+    program = lab.code(SETUP, target="langchain") + asks
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["a crane [1]", " ".join(lab.value["doc_id"])]
+
+
+def test_an_unknown_target_lists_the_valid_ones(lab):
+    with pytest.raises(ValueError, match=r"choose one of .'ragkit', 'langchain'."):
+        lab.code(target="langchian")
+    assert lab.code() == lab.code(target="ragkit")
+
+
 # --- snippets ---------------------------------------------------------------------------------------------
 
 
@@ -409,7 +460,7 @@ def test_pinned_settings_are_columns_to_compare_with(lab):
     lab.set(weight=0.5, against="A")
     assert list(lab._result.scores.columns) == ["metric", "start", "A", "B", "now"]
     assert "rank in B" in lab._views["results"] and "from A" in lab._views["results"]
-    assert list(lab.pins) == ["start", "A", "B"] and lab.pins["A"]["weights"]["vector"] == 0.1
+    assert list(lab.pins) == ["start", "A", "B"] and lab.pins["A"]["weights"]["keyword"] == 0.1
 
 
 def test_the_comparison_is_that_of_compare_over_all_judged_queries(lab, hybrid):
@@ -461,16 +512,18 @@ def test_pins_come_back_with_the_state(lab, hybrid):
 
 def test_what_dropped_out_is_named(lab):
     lab.set(top_k=2)
-    lab.set(weight=0.0, min_score=-1.0)
+    lab.set(weight=1.0, min_score=-1.0)
     gone = [d for d in lab._result.others["start"]["doc_id"] if d not in set(lab.value["doc_id"])]
     assert gone and "gone since start: " in lab._views["results"]
+    line = lab._views["results"].split("gone since start: ")[1]
+    assert all(f'title="{doc}">{doc.title()}</span> (was ' in line for doc in gone)
 
 
 # --- order of queries ---------------------------------------------------------------------------------------
 
 
 def test_worst_first_sorts_by_the_first_metric_in_this_setting(lab, hybrid):
-    lab.set(weight=0.0)
+    lab.set(weight=1.0)
     lab.controls["order"].value = "worst first"
     scores = evaluate(hybrid.search(QUERIES, **lab.params), QRELS, metrics="ndcg@10")
     worst = scores.sort_values("value", kind="stable")["query_id"].tolist()
@@ -525,7 +578,7 @@ def test_the_weight_curve_is_the_mean_over_all_queries(lab, hybrid):
     assert "weights" in lab.pictures
     curve = mean_curve(lab._result.means, "ndcg@10", lab.stages.judged_count)
     for weight in (0.03, 0.4, 0.61, 0.98):
-        run = hybrid.search(QUERIES, weights={"keyword": 1 - weight, "vector": weight})
+        run = hybrid.search(QUERIES, weights={"keyword": weight, "vector": 1 - weight})
         expected = evaluate(run, QRELS, metrics="ndcg@10")["value"].mean()
         held = curve[curve["weight"] <= weight].iloc[-1]["mean ndcg@10"]
         assert held == pytest.approx(expected)

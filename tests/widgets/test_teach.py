@@ -194,6 +194,16 @@ def test_bm25_points_lie_where_the_explanation_puts_them():
     panel.close()
 
 
+def test_bm25_labels_have_ids_all_or_none_and_the_axes_say_what_the_curve_is():
+    texts = {"s1": "the dog chases the red fox", "s2": "the dog chases the red fox again", "s3": "hound dog"}
+    panel = tune_bm25(rk.KeywordIndex(texts), {"q": "dog"})
+    labels = panel._points(panel._state, panel._result, "count in the document")["label"]
+    assert sorted(label[:2] for label in labels) == ["s1", "s2", "s3"]
+    assert "curve: document of average length" in panel.pictures["saturation"]
+    assert "curve: word that stands once" in panel.pictures["length"]
+    panel.close()
+
+
 def test_bm25_overlays_all_variants_on_request():
     panel = tune_bm25(INDEX, QUERIES)
     assert panel._result.more["curves"]["tf"]["variant"].unique().tolist() == ["bm25"]
@@ -218,13 +228,23 @@ def test_the_weight_curve_is_the_mean_metric_at_every_weight():
     qrels = pd.concat([QRELS, pd.DataFrame({"query_id": ["q9"], "doc_id": ["tea"], "relevance": [1]})])
     panel = tune_fusion(RUNS, DOCS, qrels, queries=QUERIES)
     curve = mean_curve(panel._result.more["means"], "ndcg@10", 3)
-    for weight in (0.05, 0.33, 0.5, 0.77, 0.97):
-        fused = rk.fuse(RUNS, weights={"keyword": 1 - weight, "vector": weight})
+    # At 0.5 itself mirrored ranks tie, and the ids decide: the curve jumps there.
+    for weight in (0.05, 0.33, 0.49, 0.51, 0.77, 0.97):
+        fused = rk.fuse(RUNS, weights={"keyword": weight, "vector": 1 - weight})
         expected = rk.evaluate(fused, qrels, metrics="ndcg@10")["value"].mean()
         held = curve[curve["weight"] <= weight].iloc[-1]["mean ndcg@10"]
         assert held == pytest.approx(expected)
     best = best_stretch(panel._result.more["means"], 3)
     assert best["value"] == pytest.approx(curve["mean ndcg@10"].max())
+    panel.close()
+
+
+def test_the_fusion_table_calls_documents_documents_and_sets_numbers_right():
+    panel = tune_fusion(RUNS, DOCS, queries=QUERIES)
+    head = panel._views["table"].split("<tbody>")[0]
+    assert '<th scope="col">document</th>' in head and "doc id" not in head
+    assert '<th scope="col" class=num>keyword rank</th>' in head
+    assert "different order" in panel._message.value and "forms" not in panel._message.value
     panel.close()
 
 
@@ -246,6 +266,15 @@ def test_the_mmr_board_picks_its_first_line_and_adds_up():
         assert board["score"].iloc[0] == pytest.approx(board["score"].max())
         if step > 1:
             assert board["because"].iloc[0] == picked["nearest_selected"]
+    panel.close()
+
+
+def test_picks_are_measured_at_their_number():
+    panel = tune_mmr(RUNS["vector"], STORE, DOCS, QRELS, queries=QUERIES, top_k=4)
+    assert "ndcg@4 " in panel._message.value
+    panel.controls["top_k"].value = 2
+    mine = rk.evaluate(panel.value, QRELS[QRELS["query_id"] == "q1"], metrics="ndcg@2")["value"].iloc[0]
+    assert f"ndcg@2 {mine:.3f}" in panel._message.value
     panel.close()
 
 
@@ -294,8 +323,13 @@ def test_the_similarity_lab_shows_cosines_and_names_the_nearest_pair():
     vectors = embed(["crane", "crane crane", "mint"])
     np.testing.assert_allclose(panel.value.to_numpy(), cosine_similarity(vectors, vectors))
     assert "nearest are 1 and 2" in panel._message.value
+    assert "vectors by embed" in panel._message.value
+    panel.controls["sentences"].value = "crane"
+    assert "1 sentence; type one more" in panel._message.value
+    assert "vector of 5 numbers" in panel._views["vectors"] and "below 0" in panel._views["vectors"]
     panel.controls["sentences"].value = ""
     assert panel.error is None and len(panel.value) == 0
+    assert "crane" not in panel.pictures["cosines"] and panel._views["vectors"] == ""
     panel.close()
 
 
@@ -305,6 +339,17 @@ def test_the_similarity_lab_works_without_an_embedder():
     scope = {}
     exec(panel.code(), scope)
     pd.testing.assert_frame_equal(scope["value"], panel.value)
+    panel.close()
+
+
+def test_the_similarity_lab_says_what_its_space_was_learnt_from():
+    panel = similarity_lab("red fox\nblue hen\nwhite owl")
+    fitted = "vectors by LSA fitted on these 3 sentences, no two of which share a word"
+    assert fitted in panel._message.value
+    panel.controls["sentences"].value = "red fox\nred hen"
+    assert "share a word" not in panel._message.value
+    panel.controls["sentences"].value = "fox"
+    assert "vector of 1 number<" in panel._views["vectors"]
     panel.close()
 
 

@@ -11,9 +11,9 @@ except ImportError as error:
         "pip install langchain-core, or install ragkit with its extra: ragkit[langchain]."
     ) from error
 
+from ragkit.hybrid.program import script
 from ragkit.integrations.langchain.documents import to_langchain
 from ragkit.integrations.langchain.embeddings import EmbeddingsAdapter
-from ragkit.integrations.langchain.program import script
 from ragkit.integrations.langchain.retriever import RagkitRetriever
 from ragkit.integrations.langchain.splitter import RagkitSplitter
 from ragkit.integrations.langchain.store import RagkitVectorStore

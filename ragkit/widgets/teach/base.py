@@ -10,7 +10,7 @@ import pandas as pd
 from ragkit.frames import as_queries
 from ragkit.plot.labels import shorten
 from ragkit.widgets import html
-from ragkit.widgets.controls import need_ipywidgets, section
+from ragkit.widgets.controls import need_ipywidgets, section, side_by_side
 from ragkit.widgets.panel import Panel
 from ragkit.widgets.picture import Picture
 
@@ -51,7 +51,6 @@ class TeachPanel(Panel):
         style.value = html.CSS
         named = {name for _, names in groups for name in names}
         above = [control for name, control in self.controls.items() if name not in named]
-        wrap = W.Layout(flex_flow="row wrap", width="100%")
         blocks = [section(title, [self.controls[n] for n in names], under) for title, names in groups]
         pictures = [
             self._box(name, flex=f"1 1 {round(w * 72)}px", width="auto")
@@ -62,7 +61,7 @@ class TeachPanel(Panel):
             [
                 style,
                 *above,
-                W.HBox(blocks, layout=wrap),
+                side_by_side(blocks),
                 self._message,
                 *(
                     [W.HBox(pictures, layout=W.Layout(flex_flow="row wrap", align_items="flex-start"))]

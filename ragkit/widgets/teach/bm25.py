@@ -11,7 +11,7 @@ import pandas as pd
 from ragkit import plot
 from ragkit.bm25.formulas import VARIANTS, term_weight
 from ragkit.frames import as_docs, unit_column
-from ragkit.plot.labels import unit_labels
+from ragkit.plot.labels import shorten, unit_labels
 from ragkit.widgets import html
 from ragkit.widgets.controls import checkbox, dropdown, float_slider, int_slider, set_options
 from ragkit.widgets.teach.base import Shown, TeachPanel, call, head_of, query_picker, text_of
@@ -192,6 +192,9 @@ class TuneBM25(TeachPanel):
         words = result.more["words"]
         mine = words[(words["part"] == state["word"]) & (words["tf"] > 0)]
         labels = unit_labels(mine["unit"], self._docs, 18)
+        if any(label.startswith(f"{unit} ") for unit, label in labels.items()):
+            # Where some need their ids to be told apart, all have them: a mixture reads like two kinds.
+            labels = {u: v if v.startswith(u) else shorten(f"{u} {v}", 18) for u, v in labels.items()}
         column = {"count in the document": "tf"}
         values = mine[column[x]].to_numpy() if x in column else self._lengths(mine["unit"])
         return pd.DataFrame(
@@ -207,15 +210,26 @@ class TuneBM25(TeachPanel):
         tf, length = "count in the document", "length / average"
         lines, word = result.more["curves"], state["word"]
 
-        def draw(frame: pd.DataFrame, x: str) -> Any:
+        def draw(frame: pd.DataFrame, x: str, drawn_for: str) -> Any:
             points = self._points(state, result, x)
-            return lambda ax: plot.curves(
-                frame, points, x=x, y="weight", by="variant", highlight=state["variant"], ax=ax
-            )
+
+            def make(ax: Any) -> Any:
+                plot.curves(frame, points, x=x, y="weight", by="variant", highlight=state["variant"], ax=ax)
+                # Documents of another length, or count, lie beside the curve, and this says why.
+                ax.set_xlabel(f"{x}; curve: {drawn_for}")
+                return ax
+
+            return make
 
         return {
-            "saturation": (draw(lines["tf"], tf), f"Weight of “{word}” by how often it stands in a document"),
-            "length": (draw(lines["length"], length), f"Weight of “{word}” by the length of the document"),
+            "saturation": (
+                draw(lines["tf"], tf, "document of average length"),
+                f"Weight of “{word}” by how often it stands in a document",
+            ),
+            "length": (
+                draw(lines["length"], length, "word that stands once"),
+                f"Weight of “{word}” by the length of the document",
+            ),
             "words": (lambda ax: self._bars(result, ax), "What each word of the query adds to each score"),
         }
 

@@ -17,6 +17,7 @@ from ragkit.plot.labels import unit_labels
 from ragkit.similarity import cosine_similarity, gather_vectors
 from ragkit.widgets import html
 from ragkit.widgets.controls import (
+    NONE,
     button,
     column_width,
     dropdown,
@@ -25,8 +26,8 @@ from ragkit.widgets.controls import (
     need_ipywidgets,
     set_exactly,
 )
-from ragkit.widgets.knobs import NONE
 from ragkit.widgets.ruler import Ruler
+from ragkit.widgets.scales import SCALE_TIP
 from ragkit.widgets.teach.base import Shown, TeachPanel, call, head_of, query_picker, text_of
 
 
@@ -42,7 +43,7 @@ def tune_mmr(
     top_k: int = 8,
     fetch_k: int = 30,
     scale: str | None = "minmax",
-    metrics: Any = ("ndcg@10",),
+    metrics: Any = None,
     controls: Mapping[str, Any] | None = None,
 ) -> TuneMMR:
     """Open a panel on MMR: the whole lambda axis under a slider, and the picks one by one.
@@ -63,8 +64,8 @@ def tune_mmr(
         The query to start with.
     lambda_, top_k, fetch_k, scale : optional
         Where the controls start; as in :func:`ragkit.mmr`.
-    metrics : list of str, default=("ndcg@10",)
-        What is measured with `qrels`.
+    metrics : list of str, optional
+        What is measured with `qrels`; by default nDCG at as many picks as there are, ``ndcg@<top_k>``.
     controls : dict of str to widget, optional
         Controls of another panel to share.
 
@@ -113,7 +114,7 @@ class TuneMMR(TeachPanel):
         W = need_ipywidgets()
         self.run, self.vectors, self._docs = as_run(run), vectors, docs
         self.qrels = None if qrels is None else as_qrels(qrels)
-        self.metrics = [metrics] if isinstance(metrics, str) else list(metrics)
+        self.metrics = [metrics] if isinstance(metrics, str) else metrics and list(metrics)
         ids = list(dict.fromkeys(self.run["query_id"]))
         self.queries, picker = query_picker({i: i for i in ids} if queries is None else queries, query)
         self._paths = StageCache(8)
@@ -141,7 +142,7 @@ class TuneMMR(TeachPanel):
                 "scale",
                 given["scale"] or NONE,
                 ["minmax", NONE],
-                tooltip="minmax: relevance runs from 0 to 1 in each query. None: scores as they are.",
+                tooltip=SCALE_TIP,
             ),
             "step": int_slider(
                 "step", 1, low=1, high=20, tooltip="The pick that the board shows. Right: the next one."
@@ -300,7 +301,7 @@ class TuneMMR(TeachPanel):
             mine = self.qrels[self.qrels["query_id"] == state["query"]]
             run = result.value
             run = best_per_doc(run) if unit_column(run) == "chunk_id" else run
-            scores = evaluate(run, mine, metrics=self.metrics)
+            scores = evaluate(run, mine, metrics=self.metrics or f"ndcg@{state['top_k']}")
             words += "".join(f" · {m} {v:.3f}" for m, v in zip(scores["metric"], scores["value"]))
         return words
 

@@ -11,18 +11,19 @@ import pandas as pd
 from ragkit import plot
 from ragkit.frames import RetrievalWarning, as_qrels, as_run, best_per_doc, unit_column
 from ragkit.fusion import fuse
-from ragkit.fusion.methods import METHODS, MISSING
-from ragkit.fusion.normalize import NORMALIZERS
+from ragkit.fusion.methods import METHODS
 from ragkit.hybrid import weight_path
 from ragkit.hybrid.cache import StageCache, fingerprint
 from ragkit.plot.labels import unit_labels
 from ragkit.widgets import html
-from ragkit.widgets.controls import column_width, dropdown, float_slider, int_slider, set_exactly
+from ragkit.widgets.controls import NONE, column_width, dropdown, float_slider, int_slider, set_exactly
 from ragkit.widgets.curve import best_stretch, draw_curve, mean_curve
-from ragkit.widgets.knobs import NONE
 from ragkit.widgets.ruler import Ruler
+from ragkit.widgets.scales import follow_method, scale_dropdown
 from ragkit.widgets.stages import NOT_LINEAR
 from ragkit.widgets.teach.base import Shown, TeachPanel, call, head_of, query_picker, text_of
+
+_NEEDS_STORES = ("score",)  # runs alone cannot say what they would have given a document they lack
 
 
 def tune_fusion(
@@ -58,7 +59,7 @@ def tune_fusion(
     method, k, normalize, missing, top_k : optional
         Where the controls start; as in :func:`ragkit.fuse`.
     weight : float, default=0.5
-        The weight of the second run; the first has the rest of 1.
+        The weight of the first run, as in :func:`ragkit.weight_path`; the second has the rest of 1.
     metric : str, default="ndcg@10"
         What is measured.
     controls : dict of str to widget, optional
@@ -126,12 +127,12 @@ class TuneFusion(TeachPanel):
                 "method", given["method"], list(METHODS), tooltip="How the two lists become one"
             ),
             "weight": float_slider(
-                f"weights[{second!r}]",
+                f"weights[{first!r}]",
                 float(given["weight"]),
                 low=0.0,
                 high=1.0,
                 step=0.01,
-                tooltip=f"Left: {first} alone. Right: {second} alone.",
+                tooltip=f"Left: {second} alone. Right: {first} alone. {second} has the rest of 1.",
             ),
             "k": int_slider(
                 "k",
@@ -140,18 +141,8 @@ class TuneFusion(TeachPanel):
                 high=200,
                 tooltip="RRF's constant. Left: the first ranks decide. Right: all ranks count nearly alike.",
             ),
-            "normalize": dropdown(
-                "normalize",
-                given["normalize"] or NONE,
-                [NONE, *NORMALIZERS],
-                tooltip="How scores are brought to one scale. None: the method's own way.",
-            ),
-            "missing": dropdown(
-                "missing",
-                given["missing"] or NONE,
-                [NONE, *(m for m in MISSING if m != "score")],
-                tooltip="What a document counts in a list that lacks it. None: the method's own rule.",
-            ),
+            "normalize": scale_dropdown("normalize", given["normalize"], given["method"]),
+            "missing": scale_dropdown("missing", given["missing"], given["method"], _NEEDS_STORES),
             "top_k": int_slider(
                 "top_k", given["top_k"], low=1, high=30, tooltip="How many results are shown. Right: more."
             ),
@@ -178,7 +169,7 @@ class TuneFusion(TeachPanel):
     def _arguments(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """What `fuse` is called with."""
         first, second = self.runs
-        weights = {first: round(1.0 - params["weight"], 6), second: params["weight"]}
+        weights = {first: params["weight"], second: round(1.0 - params["weight"], 6)}
         rest = {name: params[name] for name in ("method", "k", "normalize", "missing", "top_k")}
         return {"weights": weights} | rest
 
@@ -196,7 +187,7 @@ class TuneFusion(TeachPanel):
         if params["method"] in NOT_LINEAR:
             return None, None
         knobs = {name: params[name] for name in ("method", "k", "normalize", "missing")} | {
-            "of": list(self.runs)[1]
+            "of": next(iter(self.runs))
         }
 
         def make(runs: Mapping[str, pd.DataFrame], qrels: Any, top_k: int) -> pd.DataFrame:
@@ -235,7 +226,7 @@ class TuneFusion(TeachPanel):
             best = best_stretch(result.more["means"], queries)
             curve = mean_curve(result.more["means"], self.metric, queries)
             out["weights"] = (
-                lambda ax: draw_curve(ax, curve, best, state["weight"], list(self.runs)[1]),
+                lambda ax: draw_curve(ax, curve, best, state["weight"], next(iter(self.runs))),
                 f"Mean {self.metric} over the weight: best {best['value']:.3f} at {best['weight']:.2f}",
             )
         return out
@@ -256,7 +247,8 @@ class TuneFusion(TeachPanel):
         for name in self.runs:
             if f"{name}_rank" in shown:
                 shown[f"{name}_rank"] = shown[f"{name}_rank"].astype("Int64").astype(object)
-        shown = shown.rename(columns={c: c.replace("_", " ") for c in shown.columns})
+        shown = shown.rename(columns={c: c.replace("_", " ") for c in shown.columns if c != unit})
+        shown = shown.rename(columns={unit: "document"})
         return {"table": html.wrap(html.table(shown, digits=4, caption="results"))}
 
     def _committed(self) -> None:
@@ -264,23 +256,16 @@ class TuneFusion(TeachPanel):
         self.ruler.widget.layout.visibility = "hidden" if path is None else "visible"
         if path is not None:
             self.ruler.show(path["weight_from"].tolist())
-        by_rank = METHODS[self._state["method"]].by_rank
-        for name, off in (
-            ("k", self._state["method"] != "rrf"),
-            ("normalize", by_rank),
-            ("missing", by_rank),
-        ):
-            self.controls[name].disabled = off
+        follow_method(self, self._state["method"], _NEEDS_STORES)
 
     def _summary(self, state: dict[str, Any], result: Shown) -> str:
         path = result.more["path"]
         text = text_of(self.queries, state["query"])
         words = f"{len(result.value)} results for “{text}”"
-        return (
-            words
-            if path is None
-            else f"{words}; over all weights the top {state['top_k']} takes {len(path)} forms"
-        )
+        if path is None:
+            return words
+        orders = f"{len(path)} different order{'s' if len(path) != 1 else ''}"
+        return f"{words}; over all weights the top {state['top_k']} has {orders}"
 
     def _program(self, params: dict[str, Any], setup: str | None) -> str:
         asked = (

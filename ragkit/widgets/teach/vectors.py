@@ -22,6 +22,11 @@ SENTENCES = (
     "On Monday the market lost its value.",
 )
 
+_KEY = (
+    '<span class="id"><span class="rk-key" style="background:rgb(0,114,178);margin-left:0"></span>above 0'
+    '<span class="rk-key" style="background:rgb(213,94,0)"></span>below 0; stronger: further from 0</span>'
+)
+
 
 def similarity_lab(
     sentences: Sequence[str] | str = SENTENCES,
@@ -104,10 +109,11 @@ class SimilarityLab(TeachPanel):
             f'<tr><td class="num">{n}</td><td>{escape(line)}</td><td>{_strip(vector)}</td></tr>'
             for n, (line, vector) in enumerate(zip(result.more["lines"], result.more["vectors"]), 1)
         )
-        dims = result.more["vectors"].shape[1] if len(result.more["lines"]) else 0
-        head = (
-            f'<th scope="col"></th><th scope="col">sentence</th><th scope="col">vector, {dims} numbers</th>'
-        )
+        if not result.more["lines"]:
+            return {"vectors": ""}
+        size = count(result.more["vectors"].shape[1], "number")
+        names = ("", "sentence", f"vector of {size}<br>{_KEY}")
+        head = "".join(f'<th scope="col">{name}</th>' for name in names)
         return {"vectors": html.wrap(html.rows_table(head, rows, 3, "sentences and vectors"))}
 
     def _drawings(self, state: dict[str, Any], result: Shown) -> dict[str, tuple[Any, str]]:
@@ -118,11 +124,25 @@ class SimilarityLab(TeachPanel):
 
     def _summary(self, state: dict[str, Any], result: Shown) -> str:
         lines, table = result.more["lines"], result.value.to_numpy()
+        if not lines:
+            return "no sentences; type two to compare them"
         if len(lines) < 2:
-            return f"{len(lines)} sentences; type one more to compare"
+            return f"1 sentence; type one more to compare; vectors by {self._maker(lines)}"
         off = np.where(np.eye(len(lines), dtype=bool), -2.0, table)
         i, j = np.unravel_index(int(off.argmax()), off.shape)
-        return f"{len(lines)} sentences; nearest are {i + 1} and {j + 1}, cosine {off[i, j]:.2f}"
+        nearest = f"nearest are {i + 1} and {j + 1}, cosine {off[i, j]:.2f}"
+        if abs(off[i, j]) < 0.005:
+            nearest = "no two are alike, the highest cosine is 0.00"
+        return f"{len(lines)} sentences; {nearest}; vectors by {self._maker(lines)}"
+
+    def _maker(self, lines: list[str]) -> str:
+        """Name what made the vectors; of LSA on a handful of sentences, say what it can know of them."""
+        if self.embed is not None:
+            name = getattr(self.embed, "__name__", type(self.embed).__name__)
+            return "the function that was given" if name == "<lambda>" else str(name)
+        fitted = f"LSA fitted on {'this sentence' if len(lines) == 1 else f'these {len(lines)} sentences'}"
+        alone = len(lines) > 1 and not _share_a_word(lines)
+        return fitted + (", no two of which share a word" if alone else "")
 
     def _program(self, params: dict[str, Any], setup: str | None) -> str:
         lines = self._lines(params)
@@ -142,6 +162,32 @@ def _own_vectors(lines: list[str]) -> Any:
     from ragkit.embedding import LSAEmbedder
 
     return LSAEmbedder().fit(lines)(lines)
+
+
+def _share_a_word(lines: list[str]) -> bool:
+    """Whether any word stands in two of the sentences."""
+    from ragkit.text import Tokenizer
+
+    words = [word for line in lines for word in set(Tokenizer()(line))]
+    return len(words) > len(set(words))
+
+
+def count(n: int, name: str) -> str:
+    """Write a number of things: "1 number", "2 numbers".
+
+    Parameters
+    ----------
+    n : int
+        How many.
+    name : str
+        One of them.
+
+    Returns
+    -------
+    str
+        The words.
+    """
+    return f"{n} {name}{'' if n == 1 else 's'}"
 
 
 def _strip(vector: np.ndarray, most: int = 48) -> str:
@@ -164,6 +210,8 @@ def _draw_cosines(ax: Any, table: pd.DataFrame, lines: list[str]) -> None:
     from ragkit.plot.style import note
 
     if not lines:
+        ax.set_xticks([])
+        ax.set_yticks([])
         note(ax, "type a sentence")
         return
     values = table.to_numpy()

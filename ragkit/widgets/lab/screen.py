@@ -1,4 +1,4 @@
-"""``explore``: the lab, sliders for every knob of a hybrid search and what they lead to."""
+"""The lab's panel: its controls, its parts, and the code that repeats what is on show."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ import pandas as pd
 from ragkit.frames import check_choice, unit_column
 from ragkit.fusion.options import check_weights
 from ragkit.hybrid import WEIGHTS
+from ragkit.hybrid.program import script
 from ragkit.plot.labels import shorten
 from ragkit.widgets import html
-from ragkit.widgets.charts import PLOTS, Charts
+from ragkit.widgets.charts import PLOTS, Charts, plot_switches
 from ragkit.widgets.controls import (
     button,
     dropdown,
     need_ipywidgets,
     set_exactly,
     set_options,
-    toggle,
+    side_by_side,
 )
 from ragkit.widgets.knobs import DEFAULTS, Knobs, filter_columns
 from ragkit.widgets.panel import Panel
@@ -28,91 +29,6 @@ from ragkit.widgets.pins import NOW, START, Pins, means_table, scores_table
 from ragkit.widgets.results import ResultList
 from ragkit.widgets.ruler import Ruler
 from ragkit.widgets.stages import Found, Stages
-
-
-def explore(
-    hybrid: Any,
-    queries: Any = None,
-    qrels: Any = None,
-    docs: Any = None,
-    *,
-    query: str | None = None,
-    metrics: Any = ("ndcg@10", "recall@10", "rr"),
-    plots: Any = ("ranks",),
-    pins: Mapping[str, Mapping[str, Any]] | None = None,
-    controls: Mapping[str, Any] | None = None,
-    top_k: int = 10,
-    pool: int = 100,
-    fusion: str = "rrf",
-    weights: Mapping[str, float] | None = WEIGHTS,
-    k: float = 60,
-    normalize: Any = None,
-    missing: Any = None,
-    k1: float | None = None,
-    b: float | None = None,
-    variant: str | None = None,
-    lambda_: float | None = None,
-    fetch_k: int = 50,
-    scale: str | None = "minmax",
-    threshold: float | None = None,
-    min_score: float | None = None,
-    where: Any = None,
-) -> Lab:
-    """Open the lab: sliders for every knob of a hybrid search, and what they lead to.
-
-    Parameters
-    ----------
-    hybrid : HybridSearch
-        What is searched.
-    queries : queries, optional
-        Queries to choose from; without them there is the box for free text.
-    qrels : judgements, optional
-        With them the lab shows grades, and metrics of the setting against the one it started with.
-    docs : documents, optional
-        Where titles and texts come from, if not from the stores.
-    query : str or None, default=None
-        What to show first: the id of one of the queries, or free text.
-    metrics : list of str, default=("ndcg@10", "recall@10", "rr")
-        Metrics to show.
-    plots : list of str, default=("ranks",)
-        Plots to show first, of ``"ranks"``, ``"contributions"``, ``"trade-off"``, ``"weights"``.
-    pins : dict of name to dict, optional
-        Settings to compare with from the start, as keyword arguments of :meth:`HybridSearch.search`.
-    controls : dict of str to widget, optional
-        Controls of another panel to share: ``controls={"lambda_": other.controls["lambda_"]}``.
-    top_k, pool, fusion, weights, k, normalize, missing, k1, b, variant : optional
-        Where the controls start; as in :meth:`HybridSearch.search`.
-    lambda_, fetch_k, scale, threshold, min_score, where : optional
-        As in :meth:`HybridSearch.search`; ``lambda_=None`` is without MMR.
-
-    Returns
-    -------
-    Lab
-        The panel; the last line of a cell shows it. ``panel.params`` are keyword arguments of
-        :meth:`HybridSearch.search` and of this function, ``panel.value`` is the run on show.
-
-    See Also
-    --------
-    HybridSearch.search : What the sliders call.
-
-    Examples
-    --------
-    >>> import ragkit as rk
-    >>> docs = {"fox": "red fox", "hen": "white hen", "wine": "red red wine"}
-    >>> hybrid = rk.HybridSearch(rk.KeywordIndex(docs), rk.VectorStore(docs, embed=rk.LSAEmbedder()))
-    >>> panel = explore(hybrid, {"q1": "red wine"})
-    >>> panel.controls["top_k"].value = 1
-    >>> panel.value["doc_id"].tolist()
-    ['wine']
-    >>> panel.close()
-    """
-    given = {
-        "top_k": top_k, "pool": pool, "fusion": fusion, "weights": weights, "k": k, "normalize": normalize,
-        "missing": missing, "k1": k1, "b": b, "variant": variant, "lambda_": lambda_, "fetch_k": fetch_k,
-        "scale": scale, "threshold": threshold, "min_score": min_score, "where": where,
-    }  # fmt: skip
-    stages = Stages(hybrid, queries, qrels, docs, metrics)
-    return Lab(stages, given, query=query, plots=plots, pins=pins, shared=controls)
 
 
 class Lab(Panel):
@@ -167,7 +83,7 @@ class Lab(Panel):
         super().__init__(controls, shared=shared)
         self._results = ResultList(stages.look_up, getattr(self.hybrid.index, "tokenizer", None))
         self._charts = Charts(stages)
-        self._toggles = {name: toggle(name, name in plots, tooltip=PLOTS[name]) for name in PLOTS}
+        self._toggles = plot_switches(plots)
         self._rulers = {
             name: self._make_ruler(name) for name in ("lambda_", "weight") if name in self.controls
         }
@@ -233,7 +149,7 @@ class Lab(Panel):
         )
         aside = W.VBox(
             [
-                W.HBox(list(self._toggles.values()), layout=W.Layout(**wrap)),
+                W.HBox([W.Label("plots:"), *self._toggles.values()], layout=W.Layout(**wrap)),
                 *(self._box(name, width="auto") for name in PLOTS),
                 self._box("scores", width="auto"),
                 self._box("means", width="auto", overflow="auto"),
@@ -244,9 +160,7 @@ class Lab(Panel):
         return [
             style,
             W.HBox(self._query_row(), layout=W.Layout(width="100%", **wrap)),
-            W.HBox(
-                self._knobs.boxes(self.controls, under), layout=W.Layout(flex_flow="row wrap", width="100%")
-            ),
+            side_by_side(self._knobs.boxes(self.controls, under)),
             self._message,
             W.HBox(self._pin_row(), layout=W.Layout(**wrap)),
             self._box("pins"),
@@ -353,6 +267,7 @@ class Lab(Panel):
         against = state["against"]
         ranks = {name: dict(zip(_units(run), run["rank"])) for name, run in result.others.items()}
         before = ranks.pop(against)
+        earlier = result.others[against]
         others = {name: found for name, found in ranks.items() if name != START}
         grades = self.stages.judged(query_id)
         list_ = self._results.table(
@@ -363,6 +278,7 @@ class Lab(Panel):
             before=before,
             against=against,
             others=others,
+            parents=dict(zip(_units(earlier), earlier["doc_id"])),
         )
         return {
             "pins": html.wrap(self._pins.differences(self._knobs.params(state))),
@@ -376,7 +292,7 @@ class Lab(Panel):
         return {"means": html.wrap(means_table(self._table, state["against"]))}
 
     def _committed(self) -> None:
-        self._knobs.enable(self._state)
+        self._knobs.enable(self, self._state)
         found = {
             "lambda_": (self._result.path, "lambda_from"),
             "weight": (self._result.weights, "weight_from"),
@@ -415,6 +331,27 @@ class Lab(Panel):
         self._charts.close()
 
     # --- code ----------------------------------------------------------------------------------------------
+
+    def code(self, setup: str | None = None, *, target: str = "ragkit") -> str:
+        """Write the Python program that gives ``panel.value``, or one that answers questions with it.
+
+        Parameters
+        ----------
+        setup : str or None, default=None
+            The lines that load the data and build what the panel was given, under the names the program
+            uses; None writes a comment that says which names it needs.
+        target : {"ragkit", "langchain"}, default="ragkit"
+            ``"ragkit"`` ends with ``value`` equal to ``panel.value``; ``"langchain"`` puts this setting as a
+            retriever before a prompt and ends with ``make_chain(model)`` for any LangChain chat model.
+
+        Returns
+        -------
+        str
+            The program.
+        """
+        if check_choice("target", target, ("ragkit", "langchain")) == "langchain":
+            return script(setup, self.params, query=self._asked(self._state)[1])
+        return super().code(setup)
 
     def _program(self, params: dict[str, Any], setup: str | None) -> str:
         query_id, text = self._asked(self._state)

@@ -85,7 +85,7 @@ def script(
 
     See Also
     --------
-    RagkitRetriever : What the program builds.
+    ragkit.integrations.langchain.RagkitRetriever : What the program builds.
 
     Examples
     --------
