@@ -52,11 +52,7 @@ class Postings:
     def _merge(self) -> None:
         blocks, first = [self._as_block()] if len(self.docs) else [], len(self.lengths)
         for counts in self._waiting:
-            blocks += (
-                [block._replace(docs=block.docs + np.int32(first)) for block in counts.blocks]
-                if first
-                else counts.blocks
-            )
+            blocks += [block._replace(first=block.first + first) for block in counts.blocks]
             first += len(counts.lengths)
         self.lengths = np.concatenate([self.lengths, *(counts.lengths for counts in self._waiting)])
         self._waiting = []

@@ -30,20 +30,24 @@ class Block(NamedTuple):
 
     Attributes
     ----------
-    terms : ndarray of int64, shape (t,)
+    terms : ndarray of int32, shape (t,)
         The terms that occur, each once, by number.
-    sizes : ndarray of int64, shape (t,)
+    sizes : ndarray of int32, shape (t,)
         In how many documents each occurs.
-    docs : ndarray of int32, shape (m,)
-        Those documents, ascending within a term.
+    docs : ndarray of uint16 or int32, shape (m,)
+        Those documents, ascending within a term, counted from `first`; small numbers, because blocks are most
+        of what building an index holds.
     tf : ndarray of unsigned integers, shape (m,)
         How often the term stands in each.
+    first : int, default=0
+        The number of the block's first document.
     """
 
     terms: np.ndarray
     sizes: np.ndarray
     docs: np.ndarray
     tf: np.ndarray
+    first: int = 0
 
 
 class Counts(NamedTuple):
@@ -149,7 +153,10 @@ def _postings(ids: np.ndarray, lengths: np.ndarray) -> Block:
     tf = np.diff(starts, append=len(docs))
     sizes = np.diff(np.searchsorted(starts, ends))
     terms = np.flatnonzero(sizes)
-    return Block(terms, sizes[terms], docs[starts], _small(tf))
+    narrow = np.uint16 if len(lengths) <= 1 << 16 else np.int32
+    return Block(
+        terms.astype(np.int32), sizes[terms].astype(np.int32), docs[starts].astype(narrow), _small(tf)
+    )
 
 
 def _small(tf: np.ndarray) -> np.ndarray:
@@ -190,7 +197,7 @@ def assemble(blocks: list[Block], n_terms: int) -> tuple[np.ndarray, np.ndarray,
         shift = free[block.terms] - (ends - block.sizes)
         to = np.repeat(shift, block.sizes)
         to += np.arange(len(to))
-        docs[to] = block.docs
+        docs[to] = block.docs + np.int32(block.first)
         tf[to] = block.tf
         free[block.terms] += block.sizes
     return indptr, docs, tf
@@ -228,7 +235,7 @@ def count_fast(texts: Sequence[str], tokenizer: Tokenizer, vocab: dict[str, int]
         counted = _count_group(group, lexicon) or count_plain(group, tokenizer, vocab)
         first = done
         for block, size in zip(counted.blocks, counted.parts):
-            blocks.append(block._replace(docs=block.docs + np.int32(first)))
+            blocks.append(block._replace(first=first))
             first += size
         lengths.append(counted.lengths)
         done += len(group)
@@ -314,7 +321,7 @@ def _count_group(texts: Sequence[str], lexicon: _Lexicon) -> Counts | None:
         at += len(piece.keys)
         lengths.append(np.diff(ends[piece.words_before], prepend=0).astype(np.int32))
         block = _postings(ids, lengths[-1])
-        blocks.append(block._replace(terms=numbers[block.terms]))
+        blocks.append(block._replace(terms=numbers[block.terms].astype(np.int32)))
     return Counts(blocks, np.concatenate(lengths), [len(part) for part in lengths])
 
 
