@@ -114,6 +114,30 @@ def race(calls: dict, rounds: int) -> dict[str, list[float]]:
     return times
 
 
+def sweeping(quick: bool) -> None:
+    """Print what a sweep over k1 and b costs beside its bare searches."""
+    from bench_keyword import corpus, queries_of
+
+    texts, words = corpus(2000 if quick else 20_000)
+    asked = queries_of(words, 30 if quick else 300, np.random.default_rng(1))["keyword"]
+    queries = rk.as_queries({f"q{n}": text for n, text in enumerate(asked)})
+    index = rk.KeywordIndex({f"doc{n}": text for n, text in enumerate(texts)})
+    run = index.search(queries)
+    qrels = run.loc[run["rank"] % 7 == 1, ["query_id", "doc_id"]].assign(relevance=1)
+    grid = {"k1": np.linspace(0.5, 2.5, 3 if quick else 10), "b": np.linspace(0, 1, 3 if quick else 10)}
+    pairs = [(float(k1), float(b)) for k1 in grid["k1"] for b in grid["b"]]
+    calls = {"searches alone": lambda: [index.search(queries, k1=k1, b=b) for k1, b in pairs]}
+    for metrics in (["ndcg@10"], ["ndcg@10", "recall@100"]):
+        calls[f"sweep of {', '.join(metrics)}"] = lambda metrics=metrics: rk.sweep(
+            index, grid, qrels, queries=queries, metrics=metrics, progress=False
+        )
+    times = race(calls, 3)
+    first = min(times["searches alone"])
+    print(f"\n{len(pairs)} settings of k1 and b, {len(queries)} queries, {len(texts):,} documents")
+    for name, values in times.items():
+        print(f"{name:30}{min(values):9.0f} ms{min(values) / first:10.3f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
@@ -143,6 +167,7 @@ def main() -> None:
         print(f"{'':30}{'min ms':>9}{'median':>9}{'x ragkit':>10}")
         for name, values in times.items():
             print(f"{name:30}{min(values):9.1f}{statistics.median(values):9.1f}{min(values) / first:10.1f}")
+    sweeping(options.quick)
 
 
 if __name__ == "__main__":

@@ -145,11 +145,14 @@ def compare(
 def _check_runs(runs: Any, baseline: str | None) -> dict[str, Any]:
     """Give the systems by name, in order."""
     if not isinstance(runs, Mapping) or not runs:
+        given = "an empty one" if isinstance(runs, Mapping) else f"a {type(runs).__name__}"
         raise TypeError(
-            f"runs must be a dict of name to run, with at least one; got {type(runs).__name__}. "
+            f"runs must be a dict of name to run, with at least one; got {given}. "
             'Write {"name": run}, or use evaluate(run, qrels, ...) for a single one.'
         )
     names = [str(name) for name in runs]
+    if isinstance(baseline, pd.DataFrame):
+        raise TypeError(f"baseline must be the name of a run, one of {names}; got a DataFrame.")
     if baseline is not None and baseline not in names:
         check_choice("baseline", baseline, names)
     if len(set(names)) < len(names):
@@ -158,7 +161,7 @@ def _check_runs(runs: Any, baseline: str | None) -> dict[str, Any]:
 
 
 def _check_ci(ci: float) -> float:
-    ci = check_number("ci", ci, low=0.0, high=1.0, open_low=True)
+    ci = check_number("ci", ci, low=0.0, high=1.0, open_low=True, meaning="0.95 for 95 %")
     if ci == 1.0:
         raise ValueError("ci must be below 1; got 1.0. Write 0.95 for 95 %.")
     return ci
@@ -168,8 +171,11 @@ def _groups(ids: pd.Index, by: str | None, queries: Any, qrels: Any) -> list[tup
     """List the values of `by` with the rows that have each."""
     if by is None:
         return [(None, np.arange(len(ids)))]
-    frame = as_queries(queries) if queries is not None else None if qrels is None else as_qrels(qrels)
-    if queries is None and (frame is None or by not in frame.columns):
+    if queries is not None:
+        frame = as_queries(queries)
+    else:
+        frame = pd.DataFrame() if qrels is None else as_qrels(qrels)
+    if queries is None and by not in frame.columns:
         raise ValueError(f"by={by!r} needs queries=data.queries, a frame of queries with a column {by!r}.")
     check_frame(frame, ["query_id", by], "queries")
     kind = frame.drop_duplicates("query_id").set_index("query_id")[by]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.frames import as_ids, as_qrels, check_choice, some, warn
+from ragkit.frames import as_ids, as_qrels, as_run, check_choice, some, warn
 from ragkit.metrics.evaluation import Scored, score_run, warn_about
 from ragkit.metrics.judged import OVER
 from ragkit.metrics.names import Metric, parse_metrics
@@ -33,18 +33,31 @@ def score_systems(
     runs = {name: data for name, data in systems.items() if name not in tables}
     if runs and metrics is None:
         raise ValueError(
-            f"compare needs metrics= for run {some(runs)}: only scores (query_id, metric, value) "
-            "bring their own."
+            f"compare needs metrics= for run {some(runs)}, such as metrics=['ndcg@10', 'rr']: only scores "
+            "(query_id, metric, value) bring their own."
         )
     parsed: list[Metric] = parse_metrics(metrics) if runs else []
     labels = [metric.label for metric in parsed] if runs else _labels(tables, metrics)
     judged = None if qrels is None else as_qrels(qrels)
-    scored = {name: score_run(run, judged, parsed, vectors=vectors, over=over) for name, run in runs.items()}
+    scored = {
+        name: score_run(_run_of(name, run), judged, parsed, vectors=vectors, over=over)
+        for name, run in runs.items()
+    }
     warn_about(scored)
     scored |= {name: _scored(table, name, labels) for name, table in tables.items()}
     ids = _shared({name: scored[name].queries for name in systems}, list(tables), judged, over)
     values = [scored[name].values[scored[name].queries.get_indexer(ids)] for name in systems]
     return ids, labels, np.stack(values)
+
+
+def _run_of(name: str, run: Any) -> Any:
+    """Read a system's run; an error says whose it is."""
+    if isinstance(run, pd.DataFrame):
+        return run
+    try:
+        return as_run(run)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"run {name!r}: {error}") from None
 
 
 def _table(scores: pd.DataFrame, name: str) -> pd.DataFrame:

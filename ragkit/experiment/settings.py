@@ -95,7 +95,9 @@ def make_call(retriever: Any, queries: Any, names: Iterable[str]) -> Callable[[d
         )
     searches = function is not retriever
     if searches and queries is None:
-        raise ValueError(f"sweeping a {type(retriever).__name__} needs queries=.")
+        raise ValueError(
+            f"sweeping a {type(retriever).__name__} needs queries=, such as queries=data.queries."
+        )
     parameters = _parameters(function)
     positional = searches or (queries is not None and _wants_queries(parameters, names))
     _check_names(names, parameters, skip=1 if positional else 0)

@@ -62,10 +62,23 @@ def make_measure(retriever: Any, qrels: Any, metrics: Any, spans: Any, vectors: 
         typed = spans.assign(query_id=as_ids(spans["query_id"], "query_id").to_numpy())
         gold = Gold(typed, of_spans, chunks_of(retriever))
     judged = None if qrels is None else as_qrels(qrels)
+    parsed = parse_metrics(of_docs)
+    _check_measure(retriever, judged, parsed, gold)
     known = None
     if judged is not None and makes_runs(retriever) and not (isinstance(over, str) and over == "retrieved"):
         known = code_judgements(judged, pd.Index([], dtype=object), over)
-    return Measure(judged, parse_metrics(of_docs), vectors, over, gold, known)
+    return Measure(judged, parsed, vectors, over, gold, known)
+
+
+def _check_measure(retriever: Any, judged: pd.DataFrame | None, metrics: list[Metric], gold: Any) -> None:
+    """Refuse, before anything is searched, what no setting could be scored by."""
+    if not makes_runs(retriever):  # it may return scores
+        return
+    if not metrics and gold is None:
+        raise ValueError("sweep needs metrics=, such as metrics=['ndcg@10', 'rr'], or spans=.")
+    lacking = [metric.label for metric in metrics if metric.reads != "vectors"]
+    if judged is None and lacking:
+        raise ValueError(f"metric {lacking[0]!r} needs qrels, such as data.qrels.")
 
 
 def sweep(
@@ -290,30 +303,20 @@ def _tidy(outcomes: list[Outcome], settings: list[dict[str, Any]]) -> pd.DataFra
     failed = [o for o in outcomes if o.scores is None]
     if failed and len(failed) == len(outcomes):
         raise ValueError(f"every setting failed; setting 0 with {failed[0].error}")
-    parts = [_rows(outcome) for outcome in outcomes]
-    scores = pd.concat(parts, ignore_index=True) if parts else _rows(None)
-    out = settings_frame(settings).merge(scores, on="setting", how="right")
-    return out.astype({"error": object})
-
-
-def _rows(outcome: Outcome | None) -> pd.DataFrame:
-    """Give the rows of one setting; one without scores has a single row with its error."""
-    number, seconds, error = (
-        (0, 0.0, None) if outcome is None else (outcome[0], outcome[1], outcome.error or None)
-    )
-    if outcome is None or outcome.scores is None:
-        scores = pd.DataFrame({"query_id": [None], "metric": [None], "value": [np.nan]})
-    else:
-        scores = outcome.scores
-    typed = scores.assign(
+    nothing = pd.DataFrame({"query_id": [None], "metric": [None], "value": [np.nan]})  # beside its error
+    parts = [nothing if o.scores is None else o.scores for o in outcomes]
+    counts = [len(part) for part in parts]
+    scores = pd.concat(parts, ignore_index=True) if parts else nothing.iloc[:0]
+    rows = scores.assign(
         query_id=_text(scores["query_id"]),
         metric=_text(scores["metric"]),
         value=scores["value"].astype(np.float64),
-        setting=number,
-        seconds=seconds,
-        error=pd.Series([error] * len(scores), dtype=object),
+        setting=np.repeat(np.array([o.setting for o in outcomes], dtype=np.int64), counts),
+        seconds=np.repeat(np.array([o.seconds for o in outcomes], dtype=np.float64), counts),
+        error=np.repeat(np.array([o.error or None for o in outcomes], dtype=object), counts),
     )
-    return typed if outcome is not None else typed.iloc[:0]
+    out = settings_frame(settings).merge(rows, on="setting", how="right")
+    return out.astype({"error": object})
 
 
 def _text(column: pd.Series) -> pd.Series:
