@@ -79,10 +79,13 @@ class FastSearch:
             return None
         ordered = self.scorer.ordered(terms)
         rare = sum(6 * df <= self.n for df, _, _ in ordered)
-        rows = [(self._row(term), count) for _, term, count in ordered[rare:]]
-        frequent = [(row, count) for row, count in rows if row is not None]
-        if len(frequent) < len(rows):  # no room: all are scattered, so that the order of addition is kept
-            rare, frequent = len(ordered), []
+        frequent: list[tuple[_Row, int]] = []
+        for _, term, count in reversed(ordered[rare:]):
+            row = self._row(term)
+            if row is None:  # no room: it is scattered, and all before it, which keeps the order of addition
+                break
+            frequent.insert(0, (row, count))
+        rare = len(ordered) - len(frequent)
         postings = self._gather(ordered[:rare], allowed)
         slack = (len(ordered) + 2) * 2.0**-23 + 1e-11
         scratch, place = self._spare.pop() if self._spare else _scratch(self.n)
@@ -134,12 +137,12 @@ class FastSearch:
         return term.light.nbytes + (0 if term.tf.base is not None else term.docs.nbytes + term.tf.nbytes)
 
     def _row(self, term: int) -> _Row | None:
-        """Give a frequent term as a row: None where rows would take more than half of the room."""
+        """Give a frequent term as a row: None where rows would take most of the room."""
         kept = self._rows.get(term)
         if kept is None:
             docs, tf = self.scorer.counts(term)
             size = (4 + tf.itemsize) * self.n
-            if (len(self._rows) + 1) * size > self.room // 2:
+            if (len(self._rows) + 1) * size > 3 * self.room // 4:
                 return None
             light, counts = np.zeros(self.n, dtype=np.float32), np.zeros(self.n, dtype=tf.dtype)
             light[docs] = _light(self.scorer.weigh(term, docs, tf))

@@ -311,8 +311,8 @@ class KeywordIndex(Ledgers):
         if self._scored_version != self._table.version:
             self._last, self._scored_version = None, self._table.version
         if self._last is None or (self._last.setting is not setting and self._last.setting != setting):
-            # Kept weights take at most 2.5 bytes a posting, so the index stays smaller than one of scores.
-            room = max(1 << 22, 5 * sum(len(p.docs) for p in self._postings.values()) // 2)
+            # Kept weights take less than 3 bytes a posting, so the index stays smaller than one of scores.
+            room = max(1 << 22, 23 * sum(len(p.docs) for p in self._postings.values()) // 8)
             self._last = Scorer(list(self._postings.values()), setting, room)
         return self._last
 
