@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import itertools
 from collections.abc import Callable, Iterable, Mapping
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ragkit.frames import check_top_k
+from ragkit.frames.checks import closest
 
 
 def list_settings(grid: Any, n: int | None, random_state: int) -> list[dict[str, Any]]:
@@ -164,6 +164,6 @@ def _check_names(names: Iterable[str], parameters: dict[str, inspect.Parameter] 
     known = list(parameters)[skip:]
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            guess = f" Did you mean {near[0]!r}?" if near else ""
+            near = closest(name, known)
+            guess = f" Did you mean {near!r}?" if near else ""
             raise ValueError(f"the retriever has no parameter {name!r}; it takes {known}.{guess}")
