@@ -63,10 +63,12 @@ def test_a_run_whose_queries_were_numbered_is_told_from_one_with_a_few_unjudged(
     assert warned(rk.evaluate, numbered, QRELS, metrics="rr") == want.format("the run")
     assert warned(rk.compare, {"bm25": numbered}, QRELS, metrics="rr") == want.format("run 'bm25'")
     two = {"a": numbered, "b": numbered}
-    assert warned(rk.compare, two, QRELS, metrics="rr") == want.format("runs 'a', 'b'")
+    assert warned(rk.compare, two, QRELS, metrics="rr") == want.format("runs 'a', 'b'").replace(
+        "its res", "their res"
+    )
     grid = {"k1": [1.0, 2.0]}
     swept = warned(rk.sweep, index, grid, QRELS, queries=list(QUERIES.values()), metrics="rr")
-    assert swept == want.format("runs 'setting 0', 'setting 1'")
+    assert swept == want.format("runs 'setting 0', 'setting 1'").replace("its res", "their res")
 
 
 def test_queries_without_judgements_are_counted_in_the_right_number(run):
@@ -301,3 +303,145 @@ def test_whole_numbers_are_ids_in_every_look_up():
     assert numbered.get(1)["doc_id"] == "1"
     assert 1 in numbered and 2 not in numbered and True not in numbered
     assert said(TypeError, numbered.vectors, [1.5]).startswith("doc_id must hold strings or whole numbers;")
+
+
+# --- more slips, tool by tool ----------------------------------------------------------------------------
+
+
+def test_fusing_a_run_of_numbered_queries_with_one_of_named_queries_warns(index, run):
+    numbered = index.search(list(QUERIES.values()))
+    assert warned(rk.fuse, {"k": numbered, "v": run}) == (
+        "run 'k' answers queries '0', '1', which no other run does ('q01', 'q02'), so nothing meets. "
+        "Search with the queries table, not only its texts: index.search(data.queries)."
+    )
+    rk.fuse({"k": numbered, "v": numbered})
+    rk.fuse({"k": run, "v": run.assign(query_id="q03").head(1)})  # other queries, but no mix-up
+
+
+def test_what_a_hybrid_search_is_made_of(index, store):
+    of_docs = "Of documents, write HybridSearch(KeywordIndex(docs), VectorStore(docs))."
+    assert said(TypeError, rk.HybridSearch, DOCS) == (
+        "source 'a' must be a KeywordIndex, a VectorStore or a callable queries -> run; got a str. " + of_docs
+    )
+    assert said(TypeError, rk.HybridSearch, index, DOCS).endswith("queries -> run; got a dict. " + of_docs)
+    assert said(TypeError, rk.HybridSearch, store, index) == (
+        "source 'keyword' is a VectorStore; write HybridSearch(index, store), the KeywordIndex first."
+    )
+    assert said(TypeError, rk.HybridSearch, rk.KeywordIndex, store) == (
+        "source 'keyword' is the class KeywordIndex; make one first: KeywordIndex(docs)."
+    )
+
+
+def test_what_a_vector_store_is_made_of():
+    assert said(TypeError, rk.VectorStore, DOCS, embed="all-MiniLM-L6-v2") == (
+        "embed must be a callable list of str -> array (n, d); got 'all-MiniLM-L6-v2'. For a model by name, "
+        "SentenceTransformerEmbedder('all-MiniLM-L6-v2')."
+    )
+    assert said(TypeError, rk.VectorStore, DOCS, embed=rk.LSAEmbedder) == (
+        "embed is the class LSAEmbedder; make one first: LSAEmbedder(...)."
+    )
+    assert said(ValueError, rk.VectorStore, vectors=[[1, 0]]) == (
+        "vectors must have one row per document; got 1 for 0 documents. Give the documents, or their ids, "
+        "first: VectorStore(docs, vectors=...)."
+    )
+    assert said(ValueError, rk.VectorStore, DOCS, vectors={"a": [1, 0]}) == (
+        "vectors lacks 2 of the documents: 'b', 'c'; each needs one."
+    )
+
+
+def test_vectors_and_pairs_in_the_place_of_texts(store):
+    assert said(TypeError, store.search, [1, 0]) == (
+        "queries item 0 must be a string, a dict or a document; got 1 of type int. Vectors are given as "
+        "vectors=."
+    )
+    assert said(TypeError, rk.VectorStore, [[1, 0]]).endswith(
+        "got [1, 0] of type list. Vectors are given as vectors=."
+    )
+    assert said(TypeError, rk.KeywordIndex, [("a", "red fox")]).endswith(
+        "got ('a', 'red fox') of type tuple. Pairs of id and text are read as a dict: dict(docs)."
+    )
+
+
+def test_files_in_the_place_of_what_they_hold(run, tmp_path):
+    assert said(TypeError, rk.evaluate, "run.txt", QRELS, metrics="rr") == (
+        "run got 'run.txt'; if that is a file, read it: read_run(path)."
+    )
+    assert said(TypeError, rk.evaluate, run, "qrels.txt", metrics="rr").endswith("read it: read_qrels(path).")
+    assert said(TypeError, rk.KeywordIndex, tmp_path).endswith("read it: read_docs(path).")
+
+
+def test_a_stop_word_list_is_no_tokenizer():
+    assert said(TypeError, rk.KeywordIndex, DOCS, tokenizer="english") == (
+        "tokenizer must be a callable str -> list of str; got 'english'. Did you mean "
+        "Tokenizer(stop_words='english')?"
+    )
+
+
+def test_filters_written_as_text(index):
+    assert said(TypeError, index.search, "red", where="year > 2000") == (
+        "where must be a dict of equalities, a callable docs -> boolean Series or a boolean Series by unit "
+        "id; got 'year > 2000'. Write where={'topic': 'music'}, or where=lambda docs: docs['year'] > 2000."
+    )
+
+
+def test_metrics_as_they_are_often_written(run):
+    assert said(ValueError, rk.evaluate, run, QRELS, metrics="ndcg10") == (
+        "unknown metric 'ndcg10'. Did you mean 'ndcg@10'?"
+    )
+    for text in ("ndcg@10,recall@5", "ndcg@10 recall@5", "ndcg@10, recall@5"):
+        assert said(ValueError, rk.evaluate, run, QRELS, metrics=text) == (
+            f"unknown metric {text!r}; give several as a list: metrics=['ndcg@10', 'recall@5']."
+        )
+    assert said(ValueError, rk.evaluate, run, QRELS, metrics="ap10").startswith("unknown metric 'ap10'. Did")
+
+
+def test_compare_names_the_system_that_is_no_run(run, index):
+    assert said(TypeError, rk.compare, {"a": run, "b": index}, QRELS, metrics="rr").startswith(
+        "run 'b': run got a KeywordIndex; "
+    )
+    assert said(TypeError, rk.compare, {"a": run}, QRELS, metrics="rr", baseline=run) == (
+        "baseline must be the name of a run, one of ['a']; got a DataFrame."
+    )
+    assert said(TypeError, rk.compare, {}, QRELS, metrics="rr").startswith(
+        "runs must be a dict of name to run, with at least one; got an empty one. "
+    )
+    assert said(ValueError, rk.compare, {"a": run}, QRELS, metrics="rr", ci=95) == (
+        "ci must be in [0, 1] (0.95 for 95 %); got 95."
+    )
+    assert said(ValueError, rk.compare, {"a": run}, QRELS) == (
+        "compare needs metrics= for run 'a', such as metrics=['ndcg@10', 'rr']: only scores (query_id, "
+        "metric, value) bring their own."
+    )
+
+
+def test_a_sweep_that_cannot_be_scored_is_refused_before_it_starts(index):
+    grid = {"k1": [1.0, 2.0]}
+    assert said(ValueError, rk.sweep, index, grid, QRELS, queries=QUERIES) == (
+        "sweep needs metrics=, such as metrics=['ndcg@10', 'rr'], or spans=."
+    )
+    assert said(ValueError, rk.sweep, index, grid, queries=QUERIES, metrics="rr") == (
+        "metric 'rr' needs qrels, such as data.qrels."
+    )
+    assert said(ValueError, rk.sweep, index, grid, QRELS, metrics="rr") == (
+        "sweeping a KeywordIndex needs queries=, such as queries=data.queries."
+    )
+
+
+def test_what_is_no_data_set(tmp_path):
+    file = tmp_path / "corpus.jsonl"
+    file.write_text("{}")
+    assert said(FileNotFoundError, rk.load_dataset, file) == (
+        f"{str(file)!r} is a file, neither a folder nor a zip; read_docs, read_queries, read_qrels and "
+        "read_run read single files."
+    )
+    assert said(TypeError, rk.load_dataset, None).startswith("load_dataset needs the name of a data set, ['")
+
+
+def test_numbers_of_numpy_are_shown_as_numbers(run):
+    assert said(ValueError, rk.as_run, run.assign(rank=0)) == (
+        "run's rank must hold whole numbers from 1; query 'q01' has 0. Drop the column to have the run "
+        "ranked by score."
+    )
+    assert said(ValueError, rk.fuse, {"a": run, "b": run}, weights=[1.0]) == (
+        "fuse got 2 runs but 1 weight; give one for each."
+    )

@@ -248,7 +248,8 @@ class WordCounts(Store):
 
 def _check_tokenizer(tokenizer: Any) -> Tokenize:
     if not callable(tokenizer):
-        raise TypeError(f"tokenizer must be a callable str -> list of str; got {tokenizer!r}.")
+        hint = f" Did you mean Tokenizer(stop_words={tokenizer!r})?" if type(tokenizer) is str else ""
+        raise TypeError(f"tokenizer must be a callable str -> list of str; got {tokenizer!r}.{hint}")
     return tokenizer
 
 

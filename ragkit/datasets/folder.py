@@ -17,6 +17,7 @@ import pandas as pd
 from ragkit.datasets.files import Readable, as_path, lines, open_bytes, write_atomic
 from ragkit.datasets.trec import read_docs, read_qrels, read_queries, write_qrels, write_queries
 from ragkit.frames import as_docs, as_qrels, as_queries, check_choice, check_frame, some, warn
+from ragkit.frames.mixups import brief
 
 _ENDINGS = (".jsonl", ".jsonl.gz", ".json", ".ndjson", ".tsv", ".tsv.gz", ".csv", ".csv.gz", ".parquet")
 
@@ -171,11 +172,21 @@ def _find(name: Any) -> Readable:
         from ragkit.datasets.docstrings import docstrings_folder
 
         return docstrings_folder()
+    if not isinstance(name, (str, os.PathLike, zipfile.Path)):
+        raise TypeError(
+            f"load_dataset needs the name of a data set, {sorted([*known, 'docstrings'])}, or a path; "
+            f"got {brief(name)}."
+        )
     path = as_path(name)
     if isinstance(path, zipfile.Path):
         return _inside(path, str(name))
     if path.is_dir():
         return path
+    if path.is_file():
+        raise FileNotFoundError(
+            f"{str(name)!r} is a file, neither a folder nor a zip; read_docs, read_queries, read_qrels and "
+            "read_run read single files."
+        )
     names = sorted([*known, "docstrings"])
     if isinstance(name, str) and not re.search(r"[\\/.]", name):
         near = difflib.get_close_matches(name, names, n=1)

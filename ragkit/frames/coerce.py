@@ -14,7 +14,7 @@ import pandas as pd
 
 from ragkit.frames.checks import check_frame, count
 from ragkit.frames.ids import as_ids, check_unique, id_array
-from ragkit.frames.mixups import brief, refuse_mixup, warn_of_path
+from ragkit.frames.mixups import brief, hint_for_item, refuse_mixup, warn_of_path
 from ragkit.frames.ranking import (
     check_ranks,
     check_scores,
@@ -321,7 +321,7 @@ def _row(key: Any, item: Any, id_name: str, what: str, number: int) -> dict[str,
     else:
         raise TypeError(
             f"{what} item {number} must be a string, a dict or a document; "
-            f"got {brief(item)} of type {type(item).__name__}."
+            f"got {brief(item)} of type {type(item).__name__}.{hint_for_item(item, what)}"
         )
     if key is not None:
         row[id_name] = key

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -60,11 +61,23 @@ def refuse_mixup(value: Any, what: str) -> None:
             "run": "a run is what its search returns: store.search(queries). Or are the arguments swapped?",
         }.get(what, "are the arguments swapped?")
         raise TypeError(f"{what} got a {kind}; {meant}")
+    if isinstance(value, os.PathLike) or (isinstance(value, str) and what in ("qrels", "run")):
+        raise TypeError(f"{what} got {brief(str(value))}; if that is a file, read it: read_{what}(path).")
     if what == "run" and (frames := _frames_in(value)):
         raise TypeError(
             f"run must be one run; got a {kind} of DataFrames, {some(frames, 3)}. Take one of them: "
             "evaluate and mmr take one run; compare and fuse take several."
         )
+
+
+def hint_for_item(item: Any, what: str) -> str:
+    """Say what was meant by an item that is no text: a vector, or a pair of id and text."""
+    parts = item if isinstance(item, (list, tuple, np.ndarray)) else [item]
+    if len(parts) and all(isinstance(part, numbers.Real) for part in parts):
+        return " Vectors are given as vectors=."
+    if len(parts) == 2 and all(isinstance(part, str) for part in parts):
+        return f" Pairs of id and text are read as a dict: dict({what})."
+    return ""
 
 
 def _frames_in(value: Any) -> list[Any]:

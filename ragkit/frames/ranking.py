@@ -13,6 +13,7 @@ import pandas as pd
 
 from ragkit.frames.checks import check_frame, some
 from ragkit.frames.ids import as_ids, id_array
+from ragkit.frames.mixups import brief
 
 
 def unit_column(frame: pd.DataFrame, what: str = "run") -> str:
@@ -342,8 +343,8 @@ def check_ranks(ranks: pd.Series, query: pd.Series) -> np.ndarray:
     if len(bad):
         row = bad[0]
         raise ValueError(
-            f"run's rank must hold whole numbers from 1; query {query.iloc[row]!r} has {ranks.iloc[row]!r}. "
-            "Drop the column to have the run ranked by score."
+            f"run's rank must hold whole numbers from 1; query {query.iloc[row]!r} has "
+            f"{brief(ranks.iloc[row])}. Drop the column to have the run ranked by score."
         )
     return values.astype(np.int64)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ragkit.frames.checks import is_bool, some
+from ragkit.frames.mixups import brief
 from ragkit.frames.ranking import unit_column
 
 
@@ -61,7 +62,8 @@ def where_mask(docs: pd.DataFrame, where: Any) -> np.ndarray | None:
         )
     raise TypeError(
         f"where must be a dict of equalities, a callable docs -> boolean Series or a boolean Series "
-        f"by unit id; got {type(where).__name__}."
+        f"by unit id; got {brief(where)}. "
+        "Write where={'topic': 'music'}, or where=lambda docs: docs['year'] > 2000."
     )
 
 
@@ -69,7 +71,7 @@ def _equalities(docs: pd.DataFrame, where: Mapping) -> np.ndarray:
     missing = [name for name in where if name not in docs.columns]
     if missing:
         raise KeyError(
-            f"where names columns that the store lacks: {some(missing)}; it has {list(docs.columns)}."
+            f"where names columns that the documents lack: {some(missing)}; they have {list(docs.columns)}."
         )
     keep = np.ones(len(docs), dtype=bool)
     for name, wanted in where.items():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.frames import check_top_k, id_array, tie_order, warn
+from ragkit.frames import check_top_k, id_array, some, tie_order, warn
 from ragkit.fusion.align import Pool, Source, align, named_runs
 from ragkit.fusion.ledger import add_travelling, write_ledger
 from ragkit.fusion.methods import Column
@@ -115,7 +115,26 @@ def fuse(
         minimum=minimum,
     )
     top_k = check_top_k(top_k)
-    return fuse_pool(align({name: named[name] for name in plan.weights}), plan, top_k)
+    pool = align({name: named[name] for name in plan.weights})
+    _warn_numbered(pool)
+    return fuse_pool(pool, plan, top_k)
+
+
+def _warn_numbered(pool: Pool) -> None:
+    """Warn of a run whose queries are numbered while those of all others have ids: nothing meets."""
+    answered = [set(np.flatnonzero(source.sizes).tolist()) for source in pool.sources]
+    for source, own in zip(pool.sources, answered):
+        others = set().union(*(queries for queries in answered if queries is not own))
+        if not own or not others or own & others:
+            continue
+        ids, known = ([str(q) for q in pool.query_ids.take(sorted(some_of))] for some_of in (own, others))
+        if sorted(ids) == sorted(str(number) for number in range(len(ids))):
+            warn(
+                f"run {source.name!r} answers queries {some(ids, 2)}, which no other run does "
+                f"({some(known, 2)}), so nothing meets. Search with the queries table, not only its texts: "
+                "index.search(data.queries)."
+            )
+            return
 
 
 def fuse_pool(pool: Pool, plan: Plan, top_k: int | None = None) -> pd.DataFrame:

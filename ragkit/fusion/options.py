@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ragkit.frames import check_choice, check_number, some
+from ragkit.frames.checks import count
 from ragkit.fusion.methods import METHODS, MISSING, Method, by_callable
 from ragkit.fusion.normalize import NORMALIZERS
 
@@ -86,7 +87,9 @@ def check_weights(weights: Any, names: Sequence[str], of: str = "run") -> dict[s
             )
     elif isinstance(weights, (Sequence, np.ndarray)) and not isinstance(weights, (str, bytes)):
         if len(weights) != len(names):
-            raise ValueError(f"fuse got {len(names)} {of}s but {len(weights)} weights; give one for each.")
+            raise ValueError(
+                f"fuse got {len(names)} {of}s but {count(len(weights), 'weight')}; give one for each."
+            )
         given = dict(zip(names, weights))
     else:
         raise TypeError(f"weights must be a dict of {of} to number; got {type(weights).__name__}.")

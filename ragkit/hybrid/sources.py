@@ -44,14 +44,22 @@ class Found(NamedTuple):
 
 def check_source(name: str, source: Any) -> None:
     """Refuse what is no retriever, and stores that are exchanged."""
+    if isinstance(source, type):
+        raise TypeError(
+            f"source {name!r} is the class {source.__name__}; make one first: {source.__name__}(docs)."
+        )
     if not isinstance(source, (KeywordIndex, VectorStore)) and not callable(source):
         raise TypeError(
             f"source {name!r} must be a KeywordIndex, a VectorStore or a callable queries -> run; "
-            f"got {type(source).__name__}."
+            f"got a {type(source).__name__}. Of documents, write "
+            "HybridSearch(KeywordIndex(docs), VectorStore(docs))."
         )
     wrong = {"keyword": VectorStore, "vector": KeywordIndex}.get(name)
     if wrong is not None and isinstance(source, wrong):
-        raise TypeError(f"source {name!r} is a {wrong.__name__}; are the two stores exchanged?")
+        raise TypeError(
+            f"source {name!r} is a {wrong.__name__}; "
+            "write HybridSearch(index, store), the KeywordIndex first."
+        )
 
 
 def usual_scale(source: Any) -> str:

@@ -128,6 +128,12 @@ def parse_metric(metric: Any) -> Metric:
 
 
 def _unknown(metric: str, spelling: str) -> str:
+    written = metric.strip().lower()
+    if len(parts := re.split(r"[,;\s]+(?![^(]*\))", written)) > 1 and all(map(_FORM.fullmatch, parts)):
+        return f"unknown metric {metric!r}; give several as a list: metrics={parts}."
+    digits = re.fullmatch(r"([a-z]+)(\d+)", written)
+    if digits and digits[1] in _BY_SPELLING and SPECS[_BY_SPELLING[digits[1]]].cutoff:
+        return f"unknown metric {metric!r}. Did you mean '{digits[1]}@{digits[2]}'?"
     near = difflib.get_close_matches(spelling.lower().split("@")[0], [*_BY_SPELLING], n=3)
     names = list(dict.fromkeys(_BY_SPELLING[n] for n in near))
     guess = f" Did you mean {' or '.join(map(repr, names))}?" if names else ""

@@ -16,6 +16,7 @@ from ragkit.vectors.inputs import (
     Embed,
     call_embedder,
     check_count,
+    check_embed,
     default_embedder,
     embed_written,
     given_queries,
@@ -41,8 +42,7 @@ class HeldVectors(Store):
 
     def __init__(self, embed: Embed | None, metric: str, query_embed: Embed | None):
         for name, given in (("embed", embed), ("query_embed", query_embed)):
-            if given is not None and not callable(given):
-                raise TypeError(f"{name} must be a callable list of str -> array (n, d); got {given!r}.")
+            check_embed(name, given)
         self._metric = check_choice("metric", metric, METRICS)
         self._given_embed = default_embedder() if embed is None else embed
         self._query_embed = query_embed

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ragkit.frames import as_ids, some
+from ragkit.frames.checks import count
 from ragkit.frames.runs import query_rows
 from ragkit.similarity import as_matrix
 
@@ -20,6 +21,15 @@ def default_embedder() -> Embed:
     from ragkit.text.lsa import LSAEmbedder  # it brings scipy.sparse; not every store needs it
 
     return LSAEmbedder()
+
+
+def check_embed(name: str, given: Any) -> None:
+    """Refuse what is no embedder: the name of a model, or a class."""
+    if isinstance(given, type):
+        raise TypeError(f"{name} is the class {given.__name__}; make one first: {given.__name__}(...).")
+    if given is not None and not callable(given):
+        hint = f" For a model by name, SentenceTransformerEmbedder({given!r})." if type(given) is str else ""
+        raise TypeError(f"{name} must be a callable list of str -> array (n, d); got {given!r}.{hint}")
 
 
 def is_fitted(embed: Any) -> bool:
@@ -67,7 +77,9 @@ def given_rows(vectors: Any, units: list[str]) -> np.ndarray:
     if isinstance(vectors, Mapping):
         missing = [unit for unit in units if unit not in vectors]
         if missing:
-            raise ValueError(f"vectors lacks {len(missing)} of the documents: {some(missing)}.")
+            raise ValueError(
+                f"vectors lacks {len(missing)} of the documents: {some(missing)}; each needs one."
+            )
         vectors = [vectors[unit] for unit in units]
     check_count(len(vectors), units)  # before names are given to rows
     return as_matrix(vectors, "vectors", units) if units else np.empty((0, 0))
@@ -76,7 +88,9 @@ def given_rows(vectors: Any, units: list[str]) -> np.ndarray:
 def check_count(n: int, units: list[str]) -> None:
     """Refuse vectors that are not one per document."""
     if n != len(units):
-        raise ValueError(f"vectors must have one row per document; got {n} for {len(units)} documents.")
+        hint = "" if units else " Give the documents, or their ids, first: VectorStore(docs, vectors=...)."
+        got = f"{n} for {count(len(units), 'document')}"
+        raise ValueError(f"vectors must have one row per document; got {got}.{hint}")
 
 
 def given_queries(frame: pd.DataFrame | None, vectors: Any) -> tuple[pd.Series, np.ndarray]:
