@@ -28,10 +28,10 @@ ALGORITHMS = {
 WORKFLOWS = {"hybrid", "experiment", "explain"}
 MAY_IMPORT = (
     {"frames": set(), "text": {"frames"}, "similarity": {"frames"}}
-    | {name: BASE for name in ALGORITHMS}
+    | dict.fromkeys(ALGORITHMS, BASE)
     | {"vectors": BASE | {"diversity"}}
     | {"diversity": BASE | {"metrics"}}  # the measures of each interval of mmr_path
-    | {name: BASE | ALGORITHMS | WORKFLOWS for name in WORKFLOWS}
+    | dict.fromkeys(WORKFLOWS, BASE | ALGORITHMS | WORKFLOWS)
     | {"plot": BASE | ALGORITHMS | WORKFLOWS}
     | {"widgets": BASE | ALGORITHMS | WORKFLOWS | {"plot"}}
     | {"integrations": BASE | ALGORITHMS | WORKFLOWS | {"plot", "widgets"}}

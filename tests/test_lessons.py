@@ -59,5 +59,5 @@ def test_every_notebook_has_three_exercises_and_asks_them_all():
 
 def test_a_number_as_text_and_a_number_as_exercise_are_told_apart():
     assert "without quotes" in repr(lessons.check("04.1", "0.96"))
-    with pytest.raises(TypeError, match="such as '01.1'"):
+    with pytest.raises(TypeError, match=r"such as '01\.1'"):
         lessons.check(1.1, 3)

@@ -49,7 +49,7 @@ class Exercise:
 @cache
 def _class(name: str) -> SimpleNamespace:
     """Set up a corpus as the notebooks do: index, store, hybrid, and both runs over all queries."""
-    data = load_dataset(name)
+    data: Any = load_dataset(name)
     known = TableEmbedder(data.queries["text"], data.vectors.queries)
     index = KeywordIndex(data.docs)
     store = VectorStore(data.docs, vectors=data.vectors.docs, query_embed=known)
