@@ -39,6 +39,11 @@ def as_matrix(vectors: Any, what: str = "vectors", ids: Sequence[str] | None = N
     ValueError
         If rows differ in length, or a number is NaN or infinite; the message names the row.
     """
+    if isinstance(vectors, pd.DataFrame) and not all(map(pd.api.types.is_numeric_dtype, vectors.dtypes)):
+        raise TypeError(
+            f"{what} must be numbers; got a DataFrame with the columns {list(vectors.columns)}. "
+            "Embed texts first, for instance with VectorStore(docs)."
+        )
     try:
         array = np.asarray(vectors)
         if array.dtype == object:

@@ -181,10 +181,22 @@ def test_what_holds_no_vectors_is_named(wrong, run, index):
     )
 
 
+def test_queries_for_cosines_come_with_the_ids_of_the_run(run, store):
+    message = said(ValueError, rk.mmr, run, store, relevance="cosine", queries=list(QUERIES.values()))
+    assert message == (
+        "queries lacks 2 of the run's queries: 'q01', 'q02'; it has '0', '1'. Give the queries with the ids "
+        "that the run has, such as data.queries."
+    )
+
+
 def test_texts_are_no_vectors(run):
     assert said(TypeError, rk.mmr, run, DOCS) == (
         "vectors must be numbers; got texts such as 'red fox runs'. Embed them first, for instance with "
         "VectorStore(docs)."
+    )
+    assert said(TypeError, rk.mmr, run, rk.as_docs(DOCS)) == (
+        "vectors must be numbers; got a DataFrame with the columns ['doc_id', 'text']. Embed texts first, "
+        "for instance with VectorStore(docs)."
     )
 
 
@@ -192,6 +204,7 @@ def test_frames_that_hold_something_else(run, data):
     assert said(ValueError, rk.chunk, run).endswith(
         "This looks like a run, which carries no text: run.merge(docs, on='doc_id') adds it."
     )
+    assert said(ValueError, rk.as_queries, run).endswith("This looks like a run; are the arguments swapped?")
     assert said(ValueError, rk.as_docs, data.queries).endswith(
         "These look like queries; are the arguments swapped?"
     )
@@ -230,7 +243,23 @@ def test_ids_in_the_index_and_texts_without_ids():
     )
 
 
+def test_a_column_called_query_is_a_text_and_numbered_texts_are_proposed():
+    assert said(ValueError, rk.as_queries, pd.DataFrame({"query": ["x"]})).endswith(
+        "df.rename(columns={'query': 'text'})."
+    )
+    assert said(ValueError, rk.as_queries, pd.DataFrame({"text": ["x"]})).endswith(
+        "pass the texts alone: df['text'].tolist() is numbered from 0."
+    )
+
+
 def test_one_row_is_a_row():
+    assert said(ValueError, rk.as_docs, pd.DataFrame({"doc_id": ["a", "a"], "text": ["x", "y"]})) == (
+        "docs has 1 repeated doc_id row ('a'); ids must be unique: use drop_duplicates('doc_id') or give "
+        "them other ids."
+    )
+    assert said(TypeError, rk.as_queries, {"q": 1}) == (
+        "queries item 0 must be a string, a dict or a document; got 1 of type int."
+    )
     assert said(ValueError, rk.as_queries, ["a", None]) == (
         "queries has 1 row without text, the first '1'; write '' for an empty text or drop the row."
     )

@@ -235,7 +235,8 @@ def _only(named: dict[str, Any], names: list[str]) -> dict[str, Any]:
     missing = [name for name in names if name not in named]
     if missing:
         raise ValueError(
-            f"queries lacks {len(missing)} of the run's queries: {some(missing)}; add their vectors."
+            f"queries lacks {len(missing)} of the run's queries: {some(missing)}; it has {some(named, 2)}. "
+            "Give the queries with the ids that the run has, such as data.queries."
         )
     return named
 

@@ -319,9 +319,10 @@ def _row(key: Any, item: Any, id_name: str, what: str, number: int) -> dict[str,
     elif item is None or item is pd.NA or (isinstance(item, float) and item != item):
         row = {"text": None}
     else:
+        hint = hint_for_item(item, what) if key is None else ""
         raise TypeError(
             f"{what} item {number} must be a string, a dict or a document; "
-            f"got {brief(item)} of type {type(item).__name__}.{hint_for_item(item, what)}"
+            f"got {brief(item)} of type {type(item).__name__}.{hint}"
         )
     if key is not None:
         row[id_name] = key

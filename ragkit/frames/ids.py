@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.frames.checks import is_bool, some
+from ragkit.frames.checks import count, is_bool, some
 
 
 def as_ids(values: Any, name: str) -> pd.Series:
@@ -97,8 +97,9 @@ def check_unique(ids: pd.Series, what: str, name: str) -> None:
     """
     twice = ids[ids.duplicated()]
     if len(twice):
+        rows = count(len(twice), f"repeated {name} row")
         raise ValueError(
-            f"{what} has {len(twice)} repeated {name} rows ({some(pd.unique(twice.astype(object)))}); "
+            f"{what} has {rows} ({some(pd.unique(twice.astype(object)))}); "
             f"ids must be unique: use drop_duplicates({name!r}) or give them other ids."
         )
 

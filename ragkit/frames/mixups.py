@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import numbers
 import os
 from collections.abc import Iterable, Mapping
@@ -14,7 +15,7 @@ from ragkit.frames.checks import some, warn
 
 # What else people call the columns.
 _ALSO = {
-    "query_id": ("qid", "q_id", "query-id", "_id", "id", "topic", "topic_id", "query"),
+    "query_id": ("qid", "q_id", "query-id", "_id", "id", "topic", "topic_id"),
     "doc_id": ("docid", "docno", "did", "document_id", "corpus-id", "corpus_id", "_id", "id", "pid", "doc"),
     "chunk_id": ("_id", "id"),
     "text": ("content", "contents", "body", "page_content", "passage", "document", "query", "question"),
@@ -61,7 +62,9 @@ def refuse_mixup(value: Any, what: str) -> None:
             "run": "a run is what its search returns: store.search(queries). Or are the arguments swapped?",
         }.get(what, "are the arguments swapped?")
         raise TypeError(f"{what} got a {kind}; {meant}")
-    if isinstance(value, os.PathLike) or (isinstance(value, str) and what in ("qrels", "run")):
+    if isinstance(value, os.PathLike) or (
+        isinstance(value, str) and what in ("qrels", "run") and {"/", "\\", "."} & set(value)
+    ):
         raise TypeError(f"{what} got {brief(str(value))}; if that is a file, read it: read_{what}(path).")
     if what == "run" and (frames := _frames_in(value)):
         raise TypeError(
@@ -110,15 +113,17 @@ def renaming(frame: pd.DataFrame, missing: Iterable[str], what: str) -> str:
     names = [name for name in missing if name in frame.index.names]
     if names:
         return f" The index holds {some(names)}: use df.reset_index()."
+    low = {str(c).casefold().replace(" ", "_"): str(c) for c in frame.columns}
     new: dict[str, str] = {}
-    for name in missing:
-        low = {str(c).casefold().replace(" ", "_"): str(c) for c in frame.columns if str(c) not in new}
-        found = next((low[other] for other in (name, *_ALSO.get(name, ())) if other in low), None)
-        near = found or _near(name, low)
-        if near:
-            new[near] = name
+    for find in (_alias, _near):  # a name that is surely another's comes before one that is spelt alike
+        for name in missing:
+            found = None if name in new.values() else find(name, low)
+            if found:
+                new[low.pop(found)] = name
     if new:
         return f" Rename first: df.rename(columns={new})."
+    if what == "queries" and {"rank", "score"} <= set(frame.columns):
+        return " This looks like a run; are the arguments swapped?"
     if what == "docs" and {"rank", "score"} <= set(frame.columns):
         return " This looks like a run, which carries no text: run.merge(docs, on='doc_id') adds it."
     if what == "docs" and "query_id" in frame.columns:
@@ -127,18 +132,20 @@ def renaming(frame: pd.DataFrame, missing: Iterable[str], what: str) -> str:
         return " These look like judgements; are the arguments swapped?"
     if what.startswith("qrels") and {"rank", "score"} & set(frame.columns):
         return " This looks like a run; are the arguments swapped?"
-    if "text" in frame.columns and missing == ["doc_id"]:
+    if "text" in frame.columns and missing in (["doc_id"], ["query_id"]):
         return " Give every row an id, or pass the texts alone: df['text'].tolist() is numbered from 0."
     return ""
 
 
+def _alias(name: str, low: Mapping[str, str]) -> str | None:
+    """Find the column that is `name` in another case, or what others call it."""
+    return next((other for other in (name, *_ALSO.get(name, ())) if other in low), None)
+
+
 def _near(name: str, low: Mapping[str, str]) -> str | None:
     """Find a column that is spelt nearly like `name`; one that is a name in its own right is not it."""
-    import difflib
-
-    others = [key for key in low if key not in _ALSO]
-    near = difflib.get_close_matches(name, others, n=1)
-    return low[near[0]] if near else None
+    near = difflib.get_close_matches(name, [key for key in low if key not in _ALSO], n=1)
+    return near[0] if near else None
 
 
 def warn_of_path(items: Any) -> None:

@@ -104,7 +104,7 @@ def test_errors_say_who_needs_what_and_got_what():
         ValueError, match=r"docs needs columns .*missing \['text'\], found .*columns=\{'texts': 'text'\}"
     ):
         rk.as_docs(pd.DataFrame({"doc_id": ["a"], "texts": ["t"]}))
-    with pytest.raises(ValueError, match=r"repeated doc_id rows.*'a'"):
+    with pytest.raises(ValueError, match=r"repeated doc_id row .*'a'"):
         rk.as_docs(pd.DataFrame({"doc_id": ["a", "a"], "text": ["t", "u"]}))
     with pytest.raises(TypeError, match="'a' has 3 of type int"):
         rk.as_docs(pd.DataFrame({"doc_id": ["a"], "text": [3]}))
