@@ -27,6 +27,11 @@ def clean(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"c{number:03d}"
         cell.metadata = nbformat.from_dict({k: v for k, v in cell.metadata.items() if k == "tags"})
+        if (
+            cell.cell_type == "markdown"
+        ):  # `make slides`: a slide for each section, one below it for each step
+            kind = "slide" if cell.source.startswith("#") else "subslide"
+            cell.metadata["slideshow"] = nbformat.from_dict({"slide_type": kind})
         if cell.cell_type != "code" or cell.execution_count is None:
             continue
         count += 1
