@@ -11,6 +11,7 @@ import pandas as pd
 from ragkit.bm25.ledger import Ledgers
 from ragkit.bm25.scoring import Scorer, Setting, Terms, check_fields, check_setting
 from ragkit.frames import as_queries, check_top_k, some, warn
+from ragkit.frames.checks import count
 from ragkit.frames.runs import best_first, run_of_slots
 from ragkit.frames.store import check_one_query
 from ragkit.text import Tokenizer
@@ -330,7 +331,7 @@ class KeywordIndex(Ledgers):
                 f"query {q!r} asks for {some(dict.fromkeys(words))}" for q, words in list(unknown.items())[:3]
             ]
             warn(
-                f"no document holds a word of {len(unknown)} queries, which have no hits: "
+                f"no document holds a word of {count(len(unknown), 'query')}, so there are no hits: "
                 f"{'; '.join(asked)}. Check spelling, language and the tokenizer (tokenizer.explain(text))."
             )
         return out
