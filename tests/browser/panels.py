@@ -51,8 +51,3 @@ def wait_changed(page, before, selector=".rk-table[aria-label=results]", nth=0, 
         arg=[selector, nth, prop, before],
         timeout=15_000,
     )
-
-
-def status(page):
-    """The summary line of the first panel."""
-    return page.locator("[role=status]").first.inner_text()

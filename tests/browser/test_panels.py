@@ -53,7 +53,7 @@ def test_the_ruler_takes_the_slider_to_the_next_change(lab, run_notebook):
     table = results(page)
     _, readout = slider(page, "weights['keyword']")
     before = readout.inner_text()
-    page.locator("button[title*='next lower value']").first.click()
+    page.locator("button[title*='next higher value']").first.click()
     wait_changed(page, table)
     assert readout.inner_text() != before
     page.locator(".rk-ruler").first.wait_for()
