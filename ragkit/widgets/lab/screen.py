@@ -267,7 +267,6 @@ class Lab(Panel):
         against = state["against"]
         ranks = {name: dict(zip(_units(run), run["rank"])) for name, run in result.others.items()}
         before = ranks.pop(against)
-        earlier = result.others[against]
         others = {name: found for name, found in ranks.items() if name != START}
         grades = self.stages.judged(query_id)
         list_ = self._results.table(
@@ -278,7 +277,7 @@ class Lab(Panel):
             before=before,
             against=against,
             others=others,
-            parents=dict(zip(_units(earlier), earlier["doc_id"])),
+            parents=dict(zip(_units(result.others[against]), result.others[against]["doc_id"])),
         )
         return {
             "pins": html.wrap(self._pins.differences(self._knobs.params(state))),
