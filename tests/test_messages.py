@@ -474,3 +474,8 @@ def test_numbers_of_numpy_are_shown_as_numbers(run):
     assert said(ValueError, rk.fuse, {"a": run, "b": run}, weights=[1.0]) == (
         "fuse got 2 runs but 1 weight; give one for each."
     )
+
+
+@pytest.mark.parametrize("text", [".", "..", "/", "~", "./"])
+def test_marks_alone_are_texts_though_they_name_a_folder(text):
+    assert rk.as_docs(text)["text"].tolist() == [text]

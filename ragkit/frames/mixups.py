@@ -159,6 +159,8 @@ def warn_of_path(items: Any) -> None:
     text = items[0] if isinstance(items, (list, tuple)) and len(items) else items
     if not isinstance(text, str) or not 0 < len(text) < 256 or "\n" in text or "\0" in text:
         return
+    if sum(map(str.isalnum, text)) < 2:  # ".", "/" and the like are paths everywhere, and texts first of all
+        return
     if text is not items and not ("/" in text or "\\" in text or "." in text.strip(".")):
         return
     try:
