@@ -110,8 +110,8 @@ def public_callables() -> list[tuple[str, object]]:
         (f"{name}.{attribute}", member)
         for name, cls in found.items()
         if inspect.isclass(cls) and not issubclass(cls, Warning)
-        for attribute, member in vars(cls).items()
-        if not attribute.startswith("_") and inspect.isfunction(member)
+        for attribute, member in inspect.getmembers(cls, inspect.isfunction)  # inherited ones too
+        if not attribute.startswith("_") and member.__module__.startswith("ragkit")
     ]
     functions = [(name, thing) for name, thing in found.items() if callable(thing)]
     return functions + members
