@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ragkit.bm25.ledger import Ledgers
-from ragkit.bm25.scoring import Scorer, Setting, Terms, check_fields, check_setting
+from ragkit.bm25.scoring import Scorer, Terms
 from ragkit.frames import as_queries, check_top_k, some, warn
 from ragkit.frames.checks import count
 from ragkit.frames.runs import best_first, run_of_slots
@@ -286,36 +286,6 @@ class KeywordIndex(Ledgers):
         super()._reset()
         self._last: Scorer | None = None
         self._scored_version = -1  # the version to which the last scorer belongs
-
-    def _setting(
-        self,
-        k1: Any = None,
-        b: Any = None,
-        variant: Any = None,
-        delta: Any = None,
-        mu: Any = None,
-        query_terms: Any = None,
-        fields: Any = None,
-    ) -> Setting:
-        """Check parameters; what is None is the index's own."""
-        given = {"k1": k1, "b": b, "variant": variant, "delta": delta, "mu": mu, "query_terms": query_terms}
-        wanted = self._own | {name: value for name, value in given.items() if value is not None}
-        if variant is not None and delta is None and variant != self._own["variant"]:
-            wanted["delta"] = None  # the index's own delta belongs to its own variant
-        return check_setting(wanted, self._fields if fields is None else check_fields(fields, self._fields))
-
-    def _scorer(self, *parameters: Any) -> Scorer:
-        """Make ready to score under these parameters; the last scorer is kept, with the weights it made."""
-        own = all(value is None for value in parameters)
-        setting = self._own_setting if own else self._setting(*parameters)
-        self._settle()
-        if self._scored_version != self._table.version:
-            self._last, self._scored_version = None, self._table.version
-        if self._last is None or (self._last.setting is not setting and self._last.setting != setting):
-            # Kept weights take less than 3 bytes a posting, so the index stays smaller than one of scores.
-            room = max(1 << 22, 23 * sum(len(p.docs) for p in self._postings.values()) // 8)
-            self._last = Scorer(list(self._postings.values()), setting, room)
-        return self._last
 
     def _query_terms(self, frame: pd.DataFrame, scorer: Scorer, quiet: bool = False) -> list[Terms]:
         """Turn each query into known terms and how often it holds them."""

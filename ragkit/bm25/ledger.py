@@ -11,18 +11,48 @@ import scipy.sparse as sp
 
 from ragkit.bm25.counts import WordCounts
 from ragkit.bm25.postings import Postings
-from ragkit.bm25.scoring import Scorer
+from ragkit.bm25.scoring import Scorer, Setting, check_fields, check_setting
 from ragkit.frames.store import check_one_query
 
 PART_COLUMNS = ["query_tf", "tf", "df", "idf", "length_norm", "saturation", "contribution"]
 
 
 class Ledgers(WordCounts):
-    """What an index tells of its scores and of what it holds; a subclass says how it scores."""
+    """How an index scores under given parameters, and what it tells of its scores and of what it holds."""
+
+    _own_setting: Setting
+    _last: Scorer | None
+    _scored_version: int
+
+    def _setting(
+        self,
+        k1: Any = None,
+        b: Any = None,
+        variant: Any = None,
+        delta: Any = None,
+        mu: Any = None,
+        query_terms: Any = None,
+        fields: Any = None,
+    ) -> Setting:
+        """Check parameters; what is None is the index's own."""
+        given = {"k1": k1, "b": b, "variant": variant, "delta": delta, "mu": mu, "query_terms": query_terms}
+        wanted = self._own | {name: value for name, value in given.items() if value is not None}
+        if variant is not None and delta is None and variant != self._own["variant"]:
+            wanted["delta"] = None  # the index's own delta belongs to its own variant
+        return check_setting(wanted, self._fields if fields is None else check_fields(fields, self._fields))
 
     def _scorer(self, *parameters: Any) -> Scorer:
-        """Make ready to score under these parameters, the index's own where there are none."""
-        raise NotImplementedError
+        """Make ready to score under these parameters; the last scorer is kept, with the weights it made."""
+        own = all(value is None for value in parameters)
+        setting = self._own_setting if own else self._setting(*parameters)
+        self._settle()
+        if self._scored_version != self._table.version:
+            self._last, self._scored_version = None, self._table.version
+        if self._last is None or (self._last.setting is not setting and self._last.setting != setting):
+            # Kept weights take less than 3 bytes a posting, so the index stays smaller than one of scores.
+            room = max(1 << 22, 23 * sum(len(p.docs) for p in self._postings.values()) // 8)
+            self._last = Scorer(list(self._postings.values()), setting, room)
+        return self._last
 
     def explain(
         self,
