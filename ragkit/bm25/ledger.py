@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,10 @@ from ragkit.bm25.counts import WordCounts
 from ragkit.bm25.postings import Postings
 from ragkit.bm25.scoring import Scorer, Setting, check_fields, check_setting
 from ragkit.frames.store import check_one_query
+
+# Two threads that ask a fresh index at once must not both settle it; one lock for all, so that an index
+# can be pickled.
+_SETTLING = threading.RLock()
 
 PART_COLUMNS = ["query_tf", "tf", "df", "idf", "length_norm", "saturation", "contribution"]
 
@@ -45,14 +50,15 @@ class Ledgers(WordCounts):
         """Make ready to score under these parameters; the last scorer is kept, with the weights it made."""
         own = all(value is None for value in parameters)
         setting = self._own_setting if own else self._setting(*parameters)
-        self._settle()
-        if self._scored_version != self._table.version:
-            self._last, self._scored_version = None, self._table.version
-        if self._last is None or (self._last.setting is not setting and self._last.setting != setting):
-            # Kept weights take less than 3 bytes a posting, so the index stays smaller than one of scores.
-            room = max(1 << 22, 23 * sum(len(p.docs) for p in self._postings.values()) // 8)
-            self._last = Scorer(list(self._postings.values()), setting, room)
-        return self._last
+        with _SETTLING:
+            self._settle()
+            if self._scored_version != self._table.version:
+                self._last, self._scored_version = None, self._table.version
+            if self._last is None or (self._last.setting is not setting and self._last.setting != setting):
+                # Kept weights take less than 3 bytes a posting: smaller than an index of scores.
+                room = max(1 << 22, 23 * sum(len(p.docs) for p in self._postings.values()) // 8)
+                self._last = Scorer(list(self._postings.values()), setting, room)
+            return self._last
 
     def explain(
         self,
