@@ -172,6 +172,34 @@ def test_sums_equal_the_original_evaluation():
             assert ours == pytest.approx([query[k] for k in ("recall", "precision", "iou", "omega")])
 
 
+@pytest.mark.parametrize("case", range(3))
+def test_all_questions_of_the_original_evaluation_come_out(case):
+    # Five corpora, 472 questions, windows of 1,200 and 400 characters and of 400 that overlap by half.
+    cases = golden("chunking_evaluation")
+    questions, case = cases[0]["questions"], cases[case]
+    spans, runs, places = [], [], {}
+    for n, ((doc, gold), retrieved) in enumerate(zip(questions, case["retrieved"])):
+        spans += [(f"q{n}", doc, start, end) for start, end in gold]
+        runs += [(f"q{n}", f"{doc}#{k}", doc, rank, 1.0) for rank, k in enumerate(retrieved, 1)]
+        places[doc] = max(places.get(doc, 0), *(end // case["step"] + 3 for _, end in gold))
+    windows = [
+        (f"{doc}#{k}", doc, k * case["step"], k * case["step"] + case["size"])
+        for doc, count in places.items()
+        for k in range(count)
+    ]
+    chunks = frame_of(windows, ["chunk_id", "doc_id", "start", "end"])
+    spans = frame_of(spans, ["query_id", "doc_id", "start", "end"])
+    run = frame_of(runs, ["query_id", "chunk_id", "doc_id", "rank", "score"])
+    for top_k, suffix in (("gold", ""), (3, "@3")):
+        scores = score_chunks(run, spans, chunks=chunks, overlap="sum", top_k=top_k)
+        by_metric = scores.groupby("metric")["value"]
+        for name in ("recall", "precision", "iou"):
+            values = by_metric.get_group(f"span_{name}{suffix}")
+            assert [values.mean(), values.std(ddof=0)] == pytest.approx(case[name + suffix], rel=1e-12)
+        omega = by_metric.get_group("precision_omega")
+        assert [omega.mean(), omega.std(ddof=0)] == pytest.approx(case["precision_omega"], rel=1e-12)
+
+
 # Bad input.
 
 
