@@ -192,7 +192,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(_LAZY[name])
     if name in _LAZY_NAMES:
         return getattr(importlib.import_module(_LAZY_NAMES[name]), name)
-    from ragkit.frames.checks import closest
+    from ragkit.frames.messages import closest
 
     near = None if name.startswith("_") else closest(name, [*__all__, *_LAZY, *_LAZY_NAMES])
     raise AttributeError(

@@ -11,7 +11,7 @@ import pandas as pd
 from ragkit.bm25.ledger import Ledgers
 from ragkit.bm25.scoring import Scorer, Terms
 from ragkit.frames import as_queries, check_top_k, some, warn
-from ragkit.frames.checks import count
+from ragkit.frames.messages import count
 from ragkit.frames.runs import best_first, run_of_slots
 from ragkit.frames.store import check_one_query
 from ragkit.text import Tokenizer

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ragkit.frames import some
-from ragkit.frames.checks import count
+from ragkit.frames.messages import count
 from ragkit.similarity import as_matrix
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ragkit.frames import check_top_k
-from ragkit.frames.checks import closest
+from ragkit.frames.messages import closest
 
 
 def list_settings(grid: Any, n: int | None, random_state: int) -> list[dict[str, Any]]:

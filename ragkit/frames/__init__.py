@@ -4,19 +4,11 @@ Everything between two functions of ragkit is one of these frames; a *unit* is a
 is present, else a document.
 """
 
-from ragkit.frames.checks import (
-    RetrievalWarning,
-    check_choice,
-    check_frame,
-    check_number,
-    check_top_k,
-    some,
-    warn,
-)
+from ragkit.frames.checks import check_choice, check_frame, check_number, check_top_k
 from ragkit.frames.coerce import as_docs, as_qrels, as_queries, as_run, deep_copy, empty_run
 from ragkit.frames.ids import as_ids, check_unique, id_array
+from ragkit.frames.messages import RetrievalWarning, some, warn
 from ragkit.frames.ranking import (
-    best_per_doc,
     group_codes,
     rank_by_score,
     ranks_within,
@@ -25,6 +17,7 @@ from ragkit.frames.ranking import (
     unit_column,
     with_column,
 )
+from ragkit.frames.runs import best_per_doc
 from ragkit.frames.show import show
 from ragkit.frames.where import where_mask
 

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.frames.checks import check_frame, count
+from ragkit.frames.checks import check_frame
 from ragkit.frames.ids import as_ids, check_unique, id_array
+from ragkit.frames.messages import count
 from ragkit.frames.mixups import brief, hint_for_item, refuse_mixup, warn_of_path
 from ragkit.frames.ranking import (
     check_ranks,

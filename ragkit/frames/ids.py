@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.frames.checks import count, is_bool, some
+from ragkit.frames.checks import is_bool
+from ragkit.frames.messages import count, some
 
 
 def as_ids(values: Any, name: str) -> pd.Series:

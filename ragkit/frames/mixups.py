@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.frames.checks import some, warn
+from ragkit.frames.messages import some, warn
 
 # What else people call the columns.
 _ALSO = {

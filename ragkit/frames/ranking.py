@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.frames.checks import check_frame, some
+from ragkit.frames.checks import check_frame
 from ragkit.frames.ids import as_ids, id_array
+from ragkit.frames.messages import some
 from ragkit.frames.mixups import brief
 
 
@@ -286,39 +287,6 @@ def with_column(frame: pd.DataFrame, name: str, values: Any, *, before: str) -> 
     out = frame.copy(deep=False)
     out.insert(list(out.columns).index(before), name, values)
     return out
-
-
-def best_per_doc(run: pd.DataFrame) -> pd.DataFrame:
-    """Collapse a run over chunks to one over documents: each document keeps its best-ranked row.
-
-    Parameters
-    ----------
-    run : DataFrame
-        A run with ``chunk_id`` and ``doc_id``; a run over documents may hold a document twice.
-
-    Returns
-    -------
-    DataFrame
-        A run over documents: ``rank`` counts documents anew, ``chunk_id`` becomes ``best_chunk_id``.
-
-    See Also
-    --------
-    rank_by_score : Rank rows by score.
-
-    Examples
-    --------
-    >>> run = pd.DataFrame({"query_id": "q", "chunk_id": ["a#0", "a#1", "b#0"],
-    ...                     "doc_id": ["a", "a", "b"], "rank": [1, 2, 3], "score": [9.0, 8.0, 7.0]})
-    >>> best_per_doc(run)[["doc_id", "best_chunk_id", "rank"]].values.tolist()
-    [['a', 'a#0', 1], ['b', 'b#0', 2]]
-    """
-    from ragkit.frames.coerce import as_run
-
-    ranked = as_run(run)
-    first = ~ranked.duplicated(["query_id", "doc_id"])
-    out = ranked[first].rename(columns={"chunk_id": "best_chunk_id"}).reset_index(drop=True)
-    codes, _ = group_codes(out["query_id"])
-    return out.assign(rank=ranks_within(codes))
 
 
 def check_ranks(ranks: pd.Series, query: pd.Series) -> np.ndarray:

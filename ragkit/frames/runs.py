@@ -1,4 +1,4 @@
-"""From slots and scores to a run."""
+"""Runs made of slots and scores, and of runs over chunks."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.frames.checks import some
-from ragkit.frames.coerce import empty_run
-from ragkit.frames.ranking import ranks_within, round_significant
+from ragkit.frames.coerce import as_run, empty_run
+from ragkit.frames.messages import some
+from ragkit.frames.ranking import group_codes, ranks_within, round_significant
 from ragkit.frames.table import DocTable
 
 
@@ -163,3 +163,34 @@ def query_rows(asked: pd.Series, query_ids: pd.Series) -> np.ndarray:
         missing = pd.unique(asked[rows < 0].astype(object))
         raise ValueError(f"queries lacks {len(missing)} of the query_id asked for: {some(missing)}.")
     return rows
+
+
+def best_per_doc(run: pd.DataFrame) -> pd.DataFrame:
+    """Collapse a run over chunks to one over documents: each document keeps its best-ranked row.
+
+    Parameters
+    ----------
+    run : DataFrame
+        A run with ``chunk_id`` and ``doc_id``; a run over documents may hold a document twice.
+
+    Returns
+    -------
+    DataFrame
+        A run over documents: ``rank`` counts documents anew, ``chunk_id`` becomes ``best_chunk_id``.
+
+    See Also
+    --------
+    rank_by_score : Rank rows by score.
+
+    Examples
+    --------
+    >>> run = pd.DataFrame({"query_id": "q", "chunk_id": ["a#0", "a#1", "b#0"],
+    ...                     "doc_id": ["a", "a", "b"], "rank": [1, 2, 3], "score": [9.0, 8.0, 7.0]})
+    >>> best_per_doc(run)[["doc_id", "best_chunk_id", "rank"]].values.tolist()
+    [['a', 'a#0', 1], ['b', 'b#0', 2]]
+    """
+    ranked = as_run(run)
+    first = ~ranked.duplicated(["query_id", "doc_id"])
+    out = ranked[first].rename(columns={"chunk_id": "best_chunk_id"}).reset_index(drop=True)
+    codes, _ = group_codes(out["query_id"])
+    return out.assign(rank=ranks_within(codes))

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.frames.checks import is_bool, some
+from ragkit.frames.checks import is_bool
 from ragkit.frames.coerce import as_docs, deep_copy
 from ragkit.frames.ids import as_ids, id_array
+from ragkit.frames.messages import some
 from ragkit.frames.ranking import unit_column
 from ragkit.frames.where import where_mask
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.frames.checks import is_bool, some
+from ragkit.frames.checks import is_bool
+from ragkit.frames.messages import some
 from ragkit.frames.mixups import brief
 from ragkit.frames.ranking import unit_column
 

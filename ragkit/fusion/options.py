@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ragkit.frames import check_choice, check_number, some
-from ragkit.frames.checks import count
+from ragkit.frames.messages import count
 from ragkit.fusion.methods import METHODS, MISSING, Method, by_callable
 from ragkit.fusion.normalize import NORMALIZERS
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ragkit.frames import as_qrels, as_run, some, unit_column, warn
-from ragkit.frames.checks import count
+from ragkit.frames.messages import count
 from ragkit.metrics.diversity import Lists
 from ragkit.metrics.judged import Judged, Judgements, code_judgements, codes_in, queries_in
 from ragkit.metrics.names import SPECS, Metric, parse_metrics
@@ -149,7 +149,7 @@ def score_run(
 
 def _match_own(judgements: Judgements, run: pd.DataFrame, metrics: list[Metric]) -> Judged:
     """Match a store's run down to the last rank that a metric looks at; where that has nothing, all of it."""
-    depths = [metric.k for metric in metrics if metric.reads in ("judgements", "subtopics")]
+    depths = [metric.depth for metric in metrics if metric.reads in ("judgements", "subtopics")]
     depth = None if None in depths else max(k for k in depths if k is not None)
     judged = judgements.match_own(run, depth)
     return judged if depth is None or judged.rank.any() else judgements.match_own(run)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ragkit.frames import as_ids, some
-from ragkit.frames.checks import count
+from ragkit.frames.messages import count
 from ragkit.frames.runs import query_rows
 from ragkit.similarity import as_matrix
 
