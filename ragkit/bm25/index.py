@@ -10,6 +10,7 @@ import pandas as pd
 
 from ragkit.bm25.ledger import Ledgers
 from ragkit.bm25.scoring import Scorer, Terms
+from ragkit.bm25.settings import check_settings, list_settings, run_of_settings
 from ragkit.frames import as_queries, check_top_k, some, warn
 from ragkit.frames.messages import count
 from ragkit.frames.runs import best_first, run_of_slots
@@ -153,6 +154,67 @@ class KeywordIndex(Ledgers):
             for terms in self._query_terms(frame, scorer)
         ]
         return run_of_slots(frame["query_id"], found, self._table)
+
+    def search_settings(
+        self, queries: Any, settings: Any, *, top_k: int | None = 100, where: Any = None
+    ) -> pd.DataFrame:
+        """Search under many settings at once: what one :meth:`search` for each would find, and sooner.
+
+        Parameters
+        ----------
+        queries : queries
+            Whatever :func:`ragkit.as_queries` takes.
+        settings : list of dicts, or DataFrame
+            Each dict, or row, gives parameters of :meth:`search`: ``k1, b, variant, delta, mu,
+            query_terms, fields``. What it leaves out, or gives as None, is the index's own.
+        top_k : int or None, default=100
+            How many come back for each query and setting; None for all that match.
+        where : dict, callable or Series, optional
+            As in :meth:`search`.
+
+        Returns
+        -------
+        DataFrame
+            Run after run: ``setting``, numbered from 0; a column for each parameter that any setting gives
+            (``fields.title`` and ``b.title`` where there is one per field); then the columns of
+            :meth:`search`.
+
+        Raises
+        ------
+        ValueError
+            If a setting holds what is no parameter, or a value that is out of range.
+
+        Warns
+        -----
+        RetrievalWarning
+            As :meth:`search`, once for all settings.
+
+        See Also
+        --------
+        ragkit.sweep : Measure settings against judgements.
+
+        Examples
+        --------
+        >>> index = KeywordIndex({"a": "red fox", "b": "red red wine and more wine"})
+        >>> runs = index.search_settings("red", [{"b": 0.0}, {"b": 1.0}])
+        >>> runs[["setting", "b", "doc_id", "rank"]].values.tolist()
+        [[0, 0.0, 'b', 1], [0, 0.0, 'a', 2], [1, 1.0, 'a', 1], [1, 1.0, 'b', 2]]
+        """
+        frame = as_queries(queries)
+        top_k = check_top_k(top_k)
+        given = list_settings(settings)
+        checked = check_settings(given, self._setting)
+        self._scorer()  # settles what waits
+        every = self._own_setting._replace(once=False, weights=(1.0,) * len(self._fields))
+        asked = self._query_terms(frame, self._make_scorer(every))
+        allowed = self._table.slot_mask(where)
+        found = []
+        for setting in checked:
+            scorer = self._make_scorer(setting)
+            for terms in asked:
+                terms = {t: 1 if setting.once else n for t, n in terms.items() if scorer.df(t)}
+                found.append(best_first(*scorer.best(terms, top_k, allowed), self._table, top_k))
+        return run_of_settings(given, checked, list(self._fields), frame["query_id"], found, self._table)
 
     def score_all(
         self,

@@ -55,10 +55,13 @@ class Ledgers(WordCounts):
             if self._scored_version != self._table.version:
                 self._last, self._scored_version = None, self._table.version
             if self._last is None or (self._last.setting is not setting and self._last.setting != setting):
-                # Kept weights take less than 3 bytes a posting: smaller than an index of scores.
-                room = max(1 << 22, 23 * sum(len(p.docs) for p in self._postings.values()) // 8)
-                self._last = Scorer(list(self._postings.values()), setting, room)
+                self._last = self._make_scorer(setting)
             return self._last
+
+    def _make_scorer(self, setting: Setting) -> Scorer:
+        # Kept weights take less than 3 bytes a posting: smaller than an index of scores.
+        room = max(1 << 22, 23 * sum(len(p.docs) for p in self._postings.values()) // 8)
+        return Scorer(list(self._postings.values()), setting, room)
 
     def explain(
         self,

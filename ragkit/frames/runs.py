@@ -12,9 +12,11 @@ from ragkit.frames.messages import some
 from ragkit.frames.ranking import group_codes, ranks_within, round_significant
 from ragkit.frames.table import DocTable
 
+Found = tuple[np.ndarray, np.ndarray]  # what one query found: slots and their scores
+
 
 def run_of_slots(
-    query_ids: pd.Series, found: list[tuple[np.ndarray, np.ndarray]], table: DocTable, *, ranked: bool = True
+    query_ids: pd.Series, found: list[Found], table: DocTable, *, ranked: bool = True
 ) -> pd.DataFrame:
     """Make one long run of what was found for each query.
 
@@ -47,9 +49,7 @@ def run_of_slots(
     return pd.DataFrame(columns | {"score": scores}, copy=False)
 
 
-def best_first(
-    slots: np.ndarray, scores: np.ndarray, table: DocTable, top_k: int | None
-) -> tuple[np.ndarray, np.ndarray]:
+def best_first(slots: np.ndarray, scores: np.ndarray, table: DocTable, top_k: int | None) -> Found:
     """Order what was found for one query by the tie rule, and keep the best.
 
     Parameters
@@ -93,9 +93,7 @@ def best_first(
 _SHORT = 64  # lists up to this length are ordered by plain Python, which costs half of what arrays do
 
 
-def _few_first(
-    slots: np.ndarray, scores: np.ndarray, table: DocTable, top_k: int | None
-) -> tuple[np.ndarray, np.ndarray]:
+def _few_first(slots: np.ndarray, scores: np.ndarray, table: DocTable, top_k: int | None) -> Found:
     """Order a short list by the tie rule: ids are looked up only where scores are near one another."""
     rows = sorted(zip(scores.tolist(), range(len(scores))), reverse=True)
     kept = len(rows) if top_k is None else min(top_k, len(rows))
