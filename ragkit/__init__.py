@@ -47,6 +47,7 @@ from ragkit.embedding import (
     OnnxEmbedder,
     SentenceTransformerEmbedder,
     TableEmbedder,
+    installed_minilm,
 )
 from ragkit.experiment import (
     Tuned,
@@ -149,6 +150,7 @@ __all__ = [
     "funnel_stages",
     "fuse",
     "fuse_variants",
+    "installed_minilm",
     "lambda_for",
     "list_datasets",
     "load_dataset",

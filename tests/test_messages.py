@@ -302,7 +302,7 @@ def test_an_embedder_says_its_own_reason_for_a_zero_vector(store):
     given = rk.VectorStore({"a": "", "b": ""}, vectors=[[1, 0], [0, 1]], query_embed=table)
     assert warned(given.search, "how do bees fly") == (
         "queries 'how do bees fly' have no hits: this store only knows the vectors of 2 stored texts; for "
-        "free text give it a model with query_embed=, or use rk.VectorStore(docs)."
+        "free text give it fallback=rk.LSAEmbedder(), or a model with query_embed=."
     )
     assert warned(store.search, "zzz") == (
         "queries 'zzz' have no hits: no word of theirs is known to the embedder; check spelling and language."

@@ -12,6 +12,7 @@ from ragkit.embedding.adapters import (
 from ragkit.embedding.cached import CachedEmbedder
 from ragkit.embedding.hashing import HashingEmbedder
 from ragkit.embedding.http import HTTPEmbedder
+from ragkit.embedding.installed import installed_minilm
 from ragkit.embedding.onnx import OnnxEmbedder
 from ragkit.embedding.table import TableEmbedder
 from ragkit.embedding.wordpiece import WordPiece
@@ -29,4 +30,5 @@ __all__ = [
     "SentenceTransformerEmbedder",
     "TableEmbedder",
     "WordPiece",
+    "installed_minilm",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -36,16 +36,20 @@ class HeldVectors(Store):
         ``list of str -> array (n, d)``, for documents and for queries.
     metric : str
         The similarity.
+    fallback : callable or None
+        An embedder for the queries that the others cannot place, with a space of its own.
     """
 
     _kind: ClassVar[str] = "VectorStore"
 
-    def __init__(self, embed: Embed | None, metric: str, query_embed: Embed | None):
-        for name, given in (("embed", embed), ("query_embed", query_embed)):
+    def __init__(
+        self, embed: Embed | None, metric: str, query_embed: Embed | None, fallback: Embed | None = None
+    ):
+        for name, given in (("embed", embed), ("query_embed", query_embed), ("fallback", fallback)):
             check_embed(name, given)
         self._metric = check_choice("metric", metric, METRICS)
         self._given_embed = default_embedder() if embed is None else embed
-        self._query_embed = query_embed
+        self._query_embed, self._fallback = query_embed, fallback
         self._refits = hasattr(self._given_embed, "fit") and not is_fitted(self._given_embed)
         super().__init__(need_text=False)
 
@@ -55,6 +59,7 @@ class HeldVectors(Store):
         self._stale = False  # whether it must be fitted again
         self._settled = -1  # the version to which the matrix belongs
         self._origin: str | None = None  # whether the vectors were "given" or "embedded"
+        self._other: tuple[int, Any] = (-1, None)  # the fallback's store, and the version that it holds
 
     def _removed(self) -> None:
         self._stale = self._origin == "embedded" and self._refits
@@ -107,6 +112,10 @@ class HeldVectors(Store):
     @property
     def can_embed(self) -> bool:
         """Whether the store can embed a query's text; one that was given its vectors may lack the model."""
+        return self._fallback is not None or self._has_embedder
+
+    @property
+    def _has_embedder(self) -> bool:
         return not (self._origin == "given" and self._refits and self._query_embed is None)
 
     def query_vectors(self, queries: Any) -> np.ndarray:
@@ -120,7 +129,8 @@ class HeldVectors(Store):
         Returns
         -------
         ndarray of float, shape (q, d)
-            One row per query; zeros where a text is blank or means nothing to the embedder.
+            One row per query; zeros where a text is blank or means nothing to the embedder. A fallback's
+            vectors are not among them: they lie in another space.
 
         Examples
         --------
@@ -325,9 +335,32 @@ class HeldVectors(Store):
             warn(f"queries {some(texts[unknown])} have no hits: {reason}.")
         return query_ids, matrix, np.flatnonzero(nonzero)
 
+    def _own_rows(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+        """Give the queries' vectors in the store's own space, and say which queries have one there."""
+        if not self._has_embedder:
+            return np.zeros((len(frame), self.dim or 0)), np.zeros(len(frame), dtype=bool)
+        rows = self._query_vectors(frame, None, quiet=True)[1]
+        return rows, np.asarray(rows.any(axis=1))
+
+    @property
+    def _second(self) -> Self:
+        """The documents in the fallback's space: embedded when first needed, and after every change."""
+        version, store = self._other
+        if version != self._table.version:
+            version, docs = self._table.version, self._table.frame
+            if len(docs) and ("text" not in docs.columns or docs["text"].isna().any()):
+                raise ValueError(
+                    "fallback embeds the documents' texts, and this store holds documents without one; "
+                    "give every document a text, or leave fallback out."
+                )
+            store = type(self)(embed=self._fallback, metric=self._metric, query_embed=None)
+            store.add(docs)
+            self._other = version, store
+        return store
+
     def _embed_of_queries(self) -> Embed:
         """Choose who embeds queries: their own embedder, the fitted one, or the documents' in that role."""
-        if not self.can_embed:
+        if not self._has_embedder:
             raise ValueError(
                 "this store holds vectors that were given, so it cannot embed a query by itself; "
                 "search(vectors=...), or build it with embed= the model that made them."

@@ -13,6 +13,8 @@ from ragkit.similarity import as_matrix
 from ragkit.vectors.held import HeldVectors
 from ragkit.vectors.inputs import Embed, call_embedder
 
+_SECOND = "fallback_"  # before the names of the fallback's arrays
+
 
 class SavedVectors(HeldVectors):
     """The way back from a file; an embedder that was not saved is given again, and tried."""
@@ -24,6 +26,7 @@ class SavedVectors(HeldVectors):
         *,
         embed: Embed | None = None,
         query_embed: Embed | None = None,
+        fallback: Embed | None = None,
     ) -> Self:
         """Load a store from a folder.
 
@@ -36,6 +39,8 @@ class SavedVectors(HeldVectors):
             is given is tried on a document: its vector must be the saved one.
         query_embed : callable, optional
             The queries' own embedder, if there was one.
+        fallback : callable, optional
+            The fallback, if there was one; an LSAEmbedder comes back by itself.
 
         Returns
         -------
@@ -58,7 +63,7 @@ class SavedVectors(HeldVectors):
         ...     VectorStore.load(folder).search("fox", top_k=1)["doc_id"].tolist()
         ['a']
         """
-        return cls._unpacked(*load_folder(folder, cls._kind), embed, query_embed)
+        return cls._unpacked(*load_folder(folder, cls._kind), embed, query_embed, fallback)
 
     @classmethod
     def from_json(
@@ -67,6 +72,7 @@ class SavedVectors(HeldVectors):
         *,
         embed: Embed | None = None,
         query_embed: Embed | None = None,
+        fallback: Embed | None = None,
     ) -> Self:
         """Make a store of what :meth:`to_json` wrote.
 
@@ -74,7 +80,7 @@ class SavedVectors(HeldVectors):
         ----------
         text : str
             JSON.
-        embed, query_embed : callable, optional
+        embed, query_embed, fallback : callable, optional
             As in :meth:`load`.
 
         Returns
@@ -94,20 +100,26 @@ class SavedVectors(HeldVectors):
         >>> VectorStore.from_json(store.to_json()).vectors().tolist()
         [[0.1, 1e-300]]
         """
-        return cls._unpacked(*from_snapshot(text, cls._kind), embed, query_embed)
+        return cls._unpacked(*from_snapshot(text, cls._kind), embed, query_embed, fallback)
 
     def _packed(self, whole: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         self._settle()
-        lsa, of_lsa, learned = self.embed, None, {}
-        if hasattr(lsa, "state") and hasattr(lsa, "from_state"):
-            of_lsa, learned = lsa.state()
+        of_lsa, learned = lsa_state(self.embed)
+        of_fallback, known = lsa_state(self._fallback)
         arrays = {"vectors": self._matrix.rows[self._table.slots]} | learned
+        arrays |= {_SECOND + name: rows for name, rows in known.items()}
         meta = {"metric": self._metric, "origin": self._origin, "refits": self._refits, "lsa": of_lsa}
-        return meta | {"embed": repr(self._given_embed)}, arrays
+        return meta | {"embed": repr(self._given_embed), "fallback": of_fallback}, arrays
 
     @classmethod
     def _unpacked(
-        cls, meta: Any, docs: pd.DataFrame, arrays: Any, embed: Embed | None, query_embed: Embed | None
+        cls,
+        meta: Any,
+        docs: pd.DataFrame,
+        arrays: Any,
+        embed: Embed | None,
+        query_embed: Embed | None,
+        fallback: Embed | None,
     ) -> Self:
         """Make a store of what a file holds; settings, documents and arrays must belong together."""
         try:
@@ -120,7 +132,10 @@ class SavedVectors(HeldVectors):
             embed = unfitted_lsa(own) if refits else own
         elif embed is None:
             embed = _Absent(meta.get("embed"))
-        store = cls(embed=embed, metric=metric, query_embed=query_embed)
+        if fallback is None:
+            known = {name.removeprefix(_SECOND): arrays[name] for name in arrays if name.startswith(_SECOND)}
+            fallback = saved_lsa(meta.get("fallback"), known)
+        store = cls(embed=embed, metric=metric, query_embed=query_embed, fallback=fallback)
         store._restore(docs, rows, origin)
         if own is not None and refits:
             store._fitted = own
@@ -180,6 +195,13 @@ class _Absent:
         raise ValueError(
             f"this store was saved with embed={self.name}; give it to load(folder, embed=...) to embed texts."
         )
+
+
+def lsa_state(embed: Any) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
+    """Give settings and arrays of an LSAEmbedder; of any other embedder nothing, it is given again."""
+    if hasattr(embed, "state") and hasattr(embed, "from_state"):
+        return embed.state()
+    return None, {}
 
 
 def saved_lsa(meta: dict[str, Any] | None, arrays: Mapping[str, np.ndarray]) -> Any:

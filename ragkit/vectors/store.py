@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 
 from ragkit.diversity import mmr
-from ragkit.frames import check_choice, check_number, check_top_k
-from ragkit.frames.runs import best_first, run_of_slots
+from ragkit.frames import as_ids, as_queries, check_choice, check_number, check_top_k
+from ragkit.frames.runs import best_first, query_rows, run_of_slots
 from ragkit.frames.store import check_one_query
+from ragkit.vectors.fallback import in_both_spaces
 from ragkit.vectors.inputs import Embed
 from ragkit.vectors.ledger import explain_similarity
 from ragkit.vectors.retriever import Retriever, check_fetch_k, make_retriever
@@ -35,6 +36,11 @@ class VectorStore(SavedVectors):
     query_embed : callable, optional
         An embedder for queries where theirs differs (a prefix, another model); None for
         ``embed.queries`` where there is such a thing, else `embed`.
+    fallback : callable, optional
+        An embedder with a space of its own, such as ``LSAEmbedder()``, for queries to which the store's
+        embedder gives no vector (zeros): free text, where only the vectors of some queries are known. It
+        embeds the documents too, when first needed; such a query is searched there and nowhere else. With a
+        fallback, results have a column ``space``: ``"stored"``, or the fallback's name.
 
     See Also
     --------
@@ -55,16 +61,21 @@ class VectorStore(SavedVectors):
         metric: str = "cosine",
         vectors: Any = None,
         query_embed: Embed | None = None,
+        fallback: Embed | None = None,
     ):
-        super().__init__(embed, metric, query_embed)
+        super().__init__(embed, metric, query_embed, fallback)
         if docs is not None or vectors is not None:
             self.add({} if docs is None else docs, vectors=vectors)
 
     def __repr__(self) -> str:
-        return f"VectorStore({len(self)} documents, metric={self._metric!r}, embed={self._given_embed!r})"
+        other = "" if self._fallback is None else f", fallback={self._fallback!r}"
+        return (
+            f"VectorStore({len(self)} documents, metric={self._metric!r}, embed={self._given_embed!r}{other})"
+        )
 
     # ---------------------------------------------------------------- search
 
+    @in_both_spaces
     def search(
         self,
         queries: Any = None,
@@ -98,6 +109,7 @@ class VectorStore(SavedVectors):
         -----
         RetrievalWarning
             If a query has a zero vector: as a text it has no rows, as a vector it is equally far from all.
+            If the fallback ranked for a query.
 
         Examples
         --------
@@ -117,6 +129,7 @@ class VectorStore(SavedVectors):
                 found[row] = best_first(*hit, self._table, top_k)
         return run_of_slots(query_ids, found, self._table)
 
+    @in_both_spaces
     def mmr(
         self,
         queries: Any = None,
@@ -227,6 +240,7 @@ class VectorStore(SavedVectors):
             self, top_k, search_type, min_score, where, {"lambda_": lambda_, "fetch_k": fetch_k}
         )
 
+    @in_both_spaces
     def score_all(self, queries: Any = None, *, vectors: Any = None) -> pd.DataFrame:
         """Compute the similarity of every document to each query, in document order.
 
@@ -270,9 +284,21 @@ class VectorStore(SavedVectors):
             If a document or a query is not there; it is named.
         """
         self._check_pairs(pairs)
+        if self._fallback is not None and vectors is None and queries is not None:
+            return self._score_pairs_apart(pairs, as_queries(queries))
         query_ids, matrix, _ = self._query_vectors(queries, vectors, quiet=True)
         asked, slots = self._rows_and_slots(pairs, query_ids)
         return self._matrix.exact_pairs(matrix, asked, slots, self._metric)
+
+    def _score_pairs_apart(self, pairs: pd.DataFrame, frame: pd.DataFrame) -> np.ndarray:
+        """Score each pair in the space of its query."""
+        rows, own = self._own_rows(frame)
+        mine = own[query_rows(as_ids(pairs["query_id"], "query_id"), frame["query_id"])]
+        out = np.empty(len(pairs))
+        out[mine] = self.score_pairs(pairs[mine], frame[own], vectors=rows[own])
+        if not mine.all():
+            out[~mine] = self._second.score_pairs(pairs[~mine], frame[~own])
+        return out
 
     # ---------------------------------------------------------------- looking inside
 
@@ -308,6 +334,12 @@ class VectorStore(SavedVectors):
         """
         if query is not None:
             check_one_query(query)
+            if (
+                self._fallback is not None
+                and vectors is None
+                and not self._own_rows(as_queries(query))[1].all()
+            ):
+                return self._second.explain(query, unit_id, top=top)
         _, matrix, _ = self._query_vectors(query, None if vectors is None else [vectors], quiet=True)
         slot = self._slot_of(unit_id)
         words = None
