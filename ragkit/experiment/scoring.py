@@ -11,7 +11,7 @@ import pandas as pd
 from ragkit.frames import as_ids, as_qrels, as_run, check_choice, some, warn
 from ragkit.metrics.evaluation import Scored, score_run, warn_about
 from ragkit.metrics.judged import OVER
-from ragkit.metrics.names import Metric, parse_metrics
+from ragkit.metrics.names import Metric, parse_metrics, same_metric
 
 _COLUMNS = ("query_id", "metric", "value")
 
@@ -102,7 +102,8 @@ def _labels(tables: Mapping[str, pd.DataFrame], metrics: Any) -> list[str]:
             raise ValueError(f"metrics holds {twice} twice; give each once.")
         return labels
     first, *rest = tables.values()
-    labels = [str(label) for label in first.columns if all(label in table.columns for table in rest)]
+    known = [set(map(same_metric, table.columns)) for table in rest]
+    labels = [str(label) for label in first.columns if all(same_metric(label) in names for names in known)]
     if not labels and any(len(table) for table in tables.values()):
         held = {name: list(table.columns) for name, table in tables.items()}
         raise ValueError(f"the scores have no metric in common: {held}.")
@@ -111,10 +112,12 @@ def _labels(tables: Mapping[str, pd.DataFrame], metrics: Any) -> list[str]:
 
 def _scored(table: pd.DataFrame, name: str, labels: list[str]) -> Scored:
     """Take the metrics asked for out of a system's scores."""
-    missing = [label for label in labels if label not in table.columns]
+    spelled = {same_metric(column): column for column in table.columns}
+    columns = [label if label in table.columns else spelled.get(same_metric(label)) for label in labels]
+    missing = [label for label, column in zip(labels, columns) if column is None]
     if missing and len(table):
         raise ValueError(f"scores of {name!r} lack metric {some(missing)}; they hold {list(table.columns)}.")
-    wanted = table.reindex(columns=labels)
+    wanted = table.reindex(columns=columns)
     holes = wanted.isna().to_numpy()
     if holes.any():
         row, column = np.argwhere(holes)[0]

@@ -197,7 +197,7 @@ def judge(pool: Pool, qrels: Any, metrics: list[Metric]) -> Judgements:
     known = np.zeros(len(pool.sizes), dtype=bool)
     known[query[query >= 0]] = True
     keep = query >= 0
-    if not any(m.spec is not None and (m.params.get("rel", 1) < 1 or _counts_all(m)) for m in metrics):
+    if not any(metric.counts_all for metric in metrics):
         keep &= grades["relevance"].to_numpy() > 0
     query, grades = query[keep], grades[keep]
     unit = pd.Index(id_array(pd.Series(pool.unit_ids))).get_indexer(grades["doc_id"].astype(object))
@@ -210,14 +210,10 @@ def judge(pool: Pool, qrels: Any, metrics: list[Metric]) -> Judgements:
     return Judgements(bounds, local[order], grades["relevance"].to_numpy()[order], known)
 
 
-def _counts_all(metric: Metric) -> bool:
-    """Say whether documents judged not relevant matter too."""
-    return metric.spec is not None and metric.spec.formula.__name__ in ("bpref", "judged")
-
-
 def _depth(metrics: list[Metric]) -> int | None:
     """Give the deepest rank that any metric can tell from the next; None for all."""
-    return None if any(m.k is None for m in metrics) else max((m.k or 0 for m in metrics), default=0)
+    depths = [metric.depth for metric in metrics]
+    return None if None in depths else max((depth or 0 for depth in depths), default=0)
 
 
 class _Piece(NamedTuple):

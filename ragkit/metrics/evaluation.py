@@ -60,9 +60,10 @@ def evaluate(
     qrels : judgements, optional
         Whatever :func:`ragkit.as_qrels` takes; not needed by the metrics that read vectors.
     metrics : str, callable, or list of them
-        Names with an optional cutoff: ``"ndcg@10"``, ``"p(rel=2)@5"``, ``"ndcg(gain=exponential)"``, also as
-        ir_measures spells them. :func:`metric_table` lists the names. A function
-        ``(run, qrels) -> float`` gets one query's rows of both, and is called by its ``__name__``.
+        Names with an optional cutoff: ``"ndcg@10"``, ``"p(rel=2)@5"``, ``"ndcg(gain=exponential)"``, or as
+        ir_measures (``"nDCG@10"``), trec_eval (``"ndcg_cut_10"``) and ranx (``"map-l2"``) spell them.
+        :func:`metric_table` lists the names and their parameters. A function ``(run, qrels) -> float``
+        gets one query's rows of both, and is called by its ``__name__``.
     vectors : VectorStore, mapping of unit id to vector, or array with one row per row of the run
         For ``ild``, ``ild_min``, ``crowding`` and ``vendi``.
     over : {"judged", "relevant", "retrieved"}, or query ids, default="judged"
@@ -73,6 +74,7 @@ def evaluate(
     -------
     DataFrame
         ``query_id, metric, value``: queries in the order of the judgements, metrics in the order given.
+        ``metric`` holds each name as you wrote it.
 
     Raises
     ------
@@ -88,6 +90,15 @@ def evaluate(
     --------
     compare : Means, intervals and tests for several runs.
     metric_table : The metrics by name.
+
+    Notes
+    -----
+    Every metric of judgements takes ``judged_only=True``: documents without a judgement are taken out of
+    the ranking first, and those below move up. ``rel`` starts at 1, because a document without a judgement
+    counts as one of grade 0. One name may mean two things: ``hits`` counts, as in ranx, where ``hit`` is 1
+    or 0. ``err`` takes the highest grade there is for the highest possible one, where gdeval and
+    ir_measures take 4, ``err(max_rel=4)``; ``rbp`` asks whether a document is relevant and not how much,
+    as cwl_eval does; ``beta`` of ``f1`` is not squared, as in trec_eval.
 
     References
     ----------
@@ -279,7 +290,7 @@ def metric_table() -> pd.DataFrame:
         {
             "metric": name,
             "reads": spec.reads,
-            "parameters": ", ".join(spec.params),
+            "parameters": ", ".join(name for name in spec.takes if name != "cutoff"),
             "cutoff": spec.cutoff,
             "also": ", ".join(spec.aliases),
             "meaning": (spec.formula.__doc__ or "").splitlines()[0],

@@ -34,15 +34,20 @@ def recall_capped(j: Judged, k: int | None, *, rel: int = 1) -> np.ndarray:
     return divide(j.total(j.found(k, rel)), relevant if k is None else np.minimum(relevant, k))
 
 
-def f1(j: Judged, k: int | None, *, rel: int = 1) -> np.ndarray:
-    """Harmonic mean of precision and recall."""
+def f1(j: Judged, k: int | None, *, rel: int = 1, beta: float = 1.0) -> np.ndarray:
+    """Harmonic mean of precision and recall, in which recall weighs beta times as much."""
     p, r = precision(j, k, rel=rel), recall(j, k, rel=rel)
-    return divide(2 * p * r, p + r)
+    return divide((1 + beta) * p * r, r + beta * p)
 
 
 def hit(j: Judged, k: int | None, *, rel: int = 1) -> np.ndarray:
     """1 if any relevant document stands in the first k, else 0."""
     return (j.total(j.found(k, rel)) > 0).astype(np.float64)
+
+
+def hits(j: Judged, k: int | None, *, rel: int = 1) -> np.ndarray:
+    """How many relevant documents stand in the first k: a count, not a share."""
+    return j.total(j.found(k, rel))
 
 
 def rr(j: Judged, k: int | None, *, rel: int = 1) -> np.ndarray:

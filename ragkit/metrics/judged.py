@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ragkit.frames import as_ids, check_choice, check_frame, group_codes, some
+from ragkit.frames import as_ids, check_choice, check_frame, group_codes, ranks_within, some
 
 OVER = ("judged", "relevant", "retrieved")
 _CELLS = 1 << 22  # scratch for the search for repeated documents
@@ -67,6 +67,20 @@ class Judged:
         if k is not None:
             rows = rows[self.rank[rows] <= k]
         return rows if rel is None else rows[self.grade[rows] >= rel]
+
+    def condensed(self) -> Judged:
+        """Close the gaps that unjudged documents leave: the ranks among the judged ones."""
+        rank = np.zeros_like(self.rank)
+        rank[self.by_rank] = ranks_within(self.query[self.by_rank])
+        returned = np.bincount(self.query[self.by_rank], minlength=self.n)
+        return replace(self, rank=rank, retrieved=returned)
+
+    def regraded(self, gains: Mapping[int, int]) -> Judged:
+        """Put other grades in the place of some."""
+        grade = self.grade.copy()
+        for old, new in gains.items():
+            grade[self.grade == old] = new
+        return replace(self, grade=grade, max_grade=int(grade.max(initial=0)))
 
     def total(self, rows: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Count each query's pairs among `rows` (numbers or flags), or add their `weights` in that order."""

@@ -1,9 +1,14 @@
-"""Metrics by name: ``"ndcg@10"``, ``"p(rel=2)@5"``, also in the spelling of ir_measures."""
+"""Metrics by name: ``"ndcg@10"``, ``"p(rel=2)@5"``, also as ir_measures, trec_eval and ranx spell them.
+
+A spelling is read in three steps: its form (name, parameters, cutoff), the name (without case and
+punctuation, with a number at its end as in ``P_5``), and the parameters.
+"""
 
 from __future__ import annotations
 
 import ast
 import difflib
+import inspect
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -13,7 +18,8 @@ import numpy as np
 
 from ragkit.metrics import diversity, formulas, subtopics
 
-_GAINS = ("linear", "exponential")
+_GAINS = {"linear": "linear", "log2": "linear", "exponential": "exponential", "exp-log2": "exponential"}
+_GAINS["exp"] = "exponential"
 
 
 @dataclass(frozen=True)
@@ -25,41 +31,59 @@ class Spec:
     params: tuple[str, ...] = ("rel",)
     cutoff: bool = True
     aliases: tuple[str, ...] = ()
+    counts_all: bool = False  # whether documents judged not relevant matter
+
+    @property
+    def takes(self) -> list[str]:
+        """All parameters, with those that change what the formula is given."""
+        judged_only = self.reads != "vectors" and self.formula is not formulas.judged
+        return [*self.params, *(["judged_only"] if judged_only else []), *(["cutoff"] if self.cutoff else [])]
 
 
 SPECS: dict[str, Spec] = {
-    "ndcg": Spec(formulas.ndcg, params=("gain",), aliases=("ndcgcut",)),
-    "dcg": Spec(formulas.dcg, params=("gain",)),
-    "ap": Spec(formulas.ap, aliases=("map", "averageprecision", "mapcut")),
-    "rr": Spec(formulas.rr, aliases=("mrr", "reciprank", "reciprocalrank")),
-    "precision": Spec(formulas.precision, aliases=("p", "setp")),
-    "recall": Spec(formulas.recall, aliases=("r", "setr")),
-    "recall_capped": Spec(formulas.recall_capped, aliases=("rcap", "recallcap")),
-    "f1": Spec(formulas.f1, aliases=("f", "setf")),
-    "hit": Spec(formulas.hit, aliases=("hits", "hitrate", "success")),
-    "rprec": Spec(formulas.rprec, cutoff=False, aliases=("rprecision",)),
+    "ndcg": Spec(formulas.ndcg, params=("gain", "gains"), aliases=("ndcg_cut",)),
+    "dcg": Spec(formulas.dcg, params=("gain", "gains")),
+    "ap": Spec(formulas.ap, aliases=("map", "average_precision", "map_cut")),
+    "rr": Spec(formulas.rr, aliases=("mrr", "recip_rank", "reciprocal_rank")),
+    "precision": Spec(formulas.precision, aliases=("p", "set_p")),
+    "recall": Spec(formulas.recall, aliases=("r", "set_r", "set_recall")),
+    "recall_capped": Spec(formulas.recall_capped, aliases=("r_cap", "recall_cap")),
+    "f1": Spec(formulas.f1, params=("rel", "beta"), aliases=("f", "set_f")),
+    "hit": Spec(formulas.hit, aliases=("hit_rate", "success")),
+    "hits": Spec(formulas.hits, aliases=("num_rel_ret",)),
+    "rprec": Spec(formulas.rprec, cutoff=False, aliases=("r_precision",)),
     "rbp": Spec(formulas.rbp, params=("p", "rel")),
     "err": Spec(formulas.err, params=("max_rel",)),
-    "bpref": Spec(formulas.bpref, cutoff=False),
-    "judged": Spec(formulas.judged, params=()),
-    "subtopic_recall": Spec(subtopics.subtopic_recall, "subtopics", aliases=("strecall", "srecall", "strec")),
-    "precision_ia": Spec(subtopics.precision_ia, "subtopics", aliases=("pia",)),
-    "alpha_ndcg": Spec(subtopics.alpha_ndcg, "subtopics", ("alpha", "rel")),
+    "bpref": Spec(formulas.bpref, cutoff=False, counts_all=True),
+    "judged": Spec(formulas.judged, params=(), counts_all=True),
+    "subtopic_recall": Spec(
+        subtopics.subtopic_recall, "subtopics", aliases=("st_recall", "s_recall", "strec")
+    ),
+    "precision_ia": Spec(subtopics.precision_ia, "subtopics", aliases=("p_ia",)),
+    "alpha_ndcg": Spec(subtopics.alpha_ndcg, "subtopics", ("alpha", "rel"), aliases=("α_ndcg",)),
     "err_ia": Spec(subtopics.err_ia, "subtopics", ("alpha", "rel")),
     "nerr_ia": Spec(subtopics.nerr_ia, "subtopics", ("alpha", "rel")),
-    "ild": Spec(diversity.ild, "vectors", (), aliases=("ildmean", "ilad")),
+    "ild": Spec(diversity.ild, "vectors", (), aliases=("ild_mean", "ilad")),
     "ild_min": Spec(diversity.ild_min, "vectors", (), aliases=("ilmd",)),
     "crowding": Spec(diversity.crowding, "vectors", ("threshold",)),
     "vendi": Spec(diversity.vendi, "vectors", ()),
 }
-_BY_SPELLING = {
-    re.sub(r"[^a-z0-9]", "", spelling): name
-    for name, spec in SPECS.items()
-    for spelling in (name, *spec.aliases)
+
+
+def _key(spelling: str) -> str:
+    """Drop what spellings of one name differ in: case, hyphens, underscores, blanks."""
+    return re.sub(r"[^a-z0-9]", "", spelling.lower().replace("α", "alpha"))
+
+
+_BY_SPELLING: dict[str, tuple[str, dict[str, str]]] = {
+    _key(spelling): (name, {}) for name, spec in SPECS.items() for spelling in (name, *spec.aliases)
 }
+_BY_SPELLING |= {f"{name}burges": (name, {"gain": "exponential"}) for name in ("ndcg", "dcg")}  # ranx
 _FORM = re.compile(
-    r"\s*(?P<name>[A-Za-z][\w\- ]*?)\s*(?:\((?P<params>.*)\))?\s*(?:@\s*(?P<cutoff>[^@]*))?\s*"
+    r"\s*(?P<name>[^\W\d_][\w\-. ]*?)\s*(?:\((?P<before>.*)\))?"
+    r"\s*(?:@(?P<cutoff>[^@()]*?))?(?:-l(?P<rel>\d+))?\s*(?:\((?P<after>.*)\))?\s*"
 )
+_NUMBERED = re.compile(r"(?P<name>.+?)(?P<mark>[._])(?P<number>\d+(?:\.\d+)?)")
 
 
 @dataclass(frozen=True)
@@ -91,9 +115,34 @@ class Metric:
         """What it needs: judgements, subtopics, vectors, or frames."""
         return "frames" if self.spec is None else self.spec.reads
 
+    @property
+    def depth(self) -> int | None:
+        """The last rank that can matter; None for all, as for `judged_only`, which moves up what is below."""
+        return None if self.params.get("judged_only") else self.k
+
+    @property
+    def counts_all(self) -> bool:
+        """Whether documents judged not relevant matter."""
+        spec = self.spec
+        return spec is not None and (spec.counts_all or bool({"judged_only", "gains"} & set(self.params)))
+
+    @property
+    def canonical(self) -> str:
+        """Its one name, whatever the spelling: ``"precision(rel=2)@5"``."""
+        if self.spec is None:
+            return self.label
+        name = next(name for name, spec in SPECS.items() if spec is self.spec)
+        params = ",".join(f"{name}={value}" for name, value in sorted(self.params.items()))
+        return name + (f"({params})" if params else "") + (f"@{self.k}" if self.k is not None else "")
+
     def compute(self, data: Any) -> np.ndarray:
         """Apply a named metric's formula to what it reads."""
-        return self.spec.formula(data, self.k, **self.params)  # type: ignore[union-attr]
+        params = dict(self.params)
+        if params.pop("judged_only", False):
+            data = data.condensed()
+        if gains := params.pop("gains", None):
+            data = data.regraded(gains)
+        return self.spec.formula(data, self.k, **params)  # type: ignore[union-attr]
 
 
 def parse_metrics(metrics: Any) -> list[Metric]:
@@ -116,73 +165,154 @@ def parse_metric(metric: Any) -> Metric:
     if not isinstance(metric, str):
         raise TypeError(f"metrics must be names such as 'ndcg@10', or functions; got {metric!r}.")
     form = _FORM.fullmatch(metric)
-    spelling = re.sub(r"[^a-z0-9]", "", form["name"].lower()) if form else ""
-    if form is None or spelling not in _BY_SPELLING:
-        raise ValueError(_unknown(metric, spelling or metric))
-    spec = SPECS[_BY_SPELLING[spelling]]
-    params = _params(metric, form["params"], spec)
-    k = params.pop("cutoff", None) if form["cutoff"] is None else _cutoff(metric, form["cutoff"])
-    if k is not None and not spec.cutoff:
-        raise ValueError(f"metric {metric!r} takes no cutoff; write {_BY_SPELLING[spelling]!r}.")
-    return Metric(metric.strip(), spec, k, params)
+    found = _named(form["name"]) if form else None
+    if form is None or found is None:
+        raise ValueError(_unknown(metric))
+    name, preset = found
+    pairs = [*preset.items(), *_keywords(metric, form["before"]), *_keywords(metric, form["after"])]
+    pairs += [(key, form[key]) for key in ("cutoff", "rel") if form[key] is not None]
+    given: dict[str, str] = {}
+    for key, text in pairs:
+        if key in given:
+            raise ValueError(f"metric {metric!r} gives {key} twice, {given[key]} and {text}; give it once.")
+        given[key] = text
+    return _metric(metric.strip(), name, given)
 
 
-def _unknown(metric: str, spelling: str) -> str:
+def same_metric(label: str) -> str:
+    """Give the one name of a metric that may be spelled in several ways; other labels as they are."""
+    try:
+        return parse_metric(label).canonical
+    except ValueError:
+        return label
+
+
+def _named(written: str) -> tuple[str, dict[str, str]] | None:
+    """Find the metric of a name, and the parameters that the name holds: trec_eval's ``ndcg_cut_10``."""
+    known = _BY_SPELLING.get(_key(written))
+    if known is not None:
+        return known[0], dict(known[1])
+    numbered = _NUMBERED.fullmatch(written.strip())
+    if numbered is None or _key(numbered["name"]) not in _BY_SPELLING:
+        return None
+    key, number = _key(numbered["name"]), numbered["number"]
+    name, preset = _BY_SPELLING[key]
+    if key == "setf":
+        return name, {"beta": number}
+    if key == "rbp" and numbered["mark"] == ".":  # ranx's rbp.95
+        return name, {"p": f"0.{number}"}
+    return name, preset | {"cutoff": number}
+
+
+def _unknown(metric: str) -> str:
     written = metric.strip().lower()
     if len(parts := re.split(r"[,;\s]+(?![^(]*\))", written)) > 1 and all(map(_FORM.fullmatch, parts)):
         return f"unknown metric {metric!r}; give several as a list: metrics={parts}."
     digits = re.fullmatch(r"([a-z]+)(\d+)", written)
-    if digits and digits[1] in _BY_SPELLING and SPECS[_BY_SPELLING[digits[1]]].cutoff:
+    if digits and (known := _BY_SPELLING.get(digits[1])) and SPECS[known[0]].cutoff:
         return f"unknown metric {metric!r}. Did you mean '{digits[1]}@{digits[2]}'?"
-    near = difflib.get_close_matches(spelling.lower().split("@")[0], [*_BY_SPELLING], n=3)
-    names = list(dict.fromkeys(_BY_SPELLING[n] for n in near))
+    spelling = _key(re.split(r"[@(]", written)[0])
+    near = difflib.get_close_matches(spelling.rstrip("0123456789"), [*_BY_SPELLING], n=3)
+    names = list(dict.fromkeys(_BY_SPELLING[n][0] for n in near))
     guess = f" Did you mean {' or '.join(map(repr, names))}?" if names else ""
     return f"unknown metric {metric!r}; write name@cutoff with a name from {list(SPECS)}.{guess}"
 
 
-def _cutoff(metric: str, text: str) -> int:
+def _keywords(metric: str, text: str | None) -> list[tuple[str, str]]:
+    """Read ``rel=2, gain='exponential'``, each value as text."""
+    if not text:
+        return []
+    try:
+        call: Any = ast.parse(f"_({text})", mode="eval").body
+    except SyntaxError:
+        call = None
+    if not isinstance(call, ast.Call) or call.args or any(word.arg is None for word in call.keywords):
+        raise ValueError(f"metric {metric!r} does not take {text!r}; write parameters as name=value.")
+    return [(str(word.arg), ast.unparse(word.value)) for word in call.keywords]
+
+
+def _metric(label: str, name: str, given: dict[str, str]) -> Metric:
+    """Check the parameters, and leave out those that have their default."""
+    spec, params = SPECS[name], {}
+    defaults = inspect.signature(spec.formula).parameters
+    for key, text in given.items():
+        key = "gain" if key == "dcg" else key
+        if key == "cutoff" and not spec.cutoff:
+            raise ValueError(f"metric {label!r} takes no cutoff; write {name!r}.")
+        if key not in spec.takes:
+            raise ValueError(
+                f"metric {label!r} does not take '{key}={text}'; its parameters are {spec.takes}."
+            )
+        value = _READERS[key](f"metric {label!r}: {key}", text)
+        default = False if key == "judged_only" else defaults[key].default if key in defaults else None
+        if value != default:
+            params[key] = value
+    return Metric(label, spec, params.pop("cutoff", None), params)
+
+
+@dataclass(frozen=True)
+class _Number:
+    """Read a number in a range."""
+
+    low: float
+    high: float
+    whole: bool = False
+    why: str = ""
+
+    def __call__(self, what: str, text: str) -> float:
+        number = _literal(text)
+        if type(number) is not int and (self.whole or type(number) is not float):
+            kind = "a whole number" if self.whole else "a number"
+            raise ValueError(f"{what} must be {kind}; got {text!r}.")
+        if not self.low <= number <= self.high:
+            end = ")" if self.high == np.inf else "]"
+            raise ValueError(f"{what} must lie in [{self.low:g}, {self.high:g}{end}; got {text}.{self.why}")
+        return number
+
+
+def _cutoff(what: str, text: str) -> int:
     if not re.fullmatch(r"[0-9]+", text.strip()) or int(text) < 1:
-        raise ValueError(f"metric {metric!r} needs a whole number >= 1 after '@'; got {text!r}.")
+        raise ValueError(f"{what.rpartition(':')[0]} needs a whole number >= 1 as its cutoff; got {text!r}.")
     return int(text)
 
 
-def _params(metric: str, text: str | None, spec: Spec) -> dict[str, Any]:
-    """Read ``rel=2, gain='exponential'``."""
-    out: dict[str, Any] = {}
-    for part in filter(None, (p.strip() for p in (text or "").split(","))):
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        name, value = _as_ours(name, value)
-        allowed = [*spec.params, "cutoff"] if spec.cutoff else list(spec.params)
-        if not equals or name not in allowed:
-            raise ValueError(f"metric {metric!r} does not take {part!r}; its parameters are {allowed}.")
-        out[name] = _value(metric, name, value)
-    return out
+def _gain(what: str, text: str) -> str:
+    word = text.replace(" ", "").strip("'\"")
+    if word not in _GAINS:
+        raise ValueError(f"{what} must be one of {sorted(set(_GAINS.values()))}; got {text!r}.")
+    return _GAINS[word]
 
 
-def _as_ours(name: str, value: str) -> tuple[str, str]:
-    """Translate ``dcg='exp-log2'`` of ir_measures, and short words for the gain."""
-    if name != "dcg" and name != "gain":
-        return name, value
-    word = value.strip("'\"")
-    return "gain", {"log2": "linear", "exp-log2": "exponential", "exp": "exponential"}.get(word, word)
+def _gains(what: str, text: str) -> dict[int, int] | None:
+    found = _literal(text)
+    if not isinstance(found, dict) or any(type(x) is not int for pair in found.items() for x in pair):
+        raise ValueError(f"{what} must map grades to whole numbers, as in {{1: 1, 2: 5}}; got {text!r}.")
+    return {old: new for old, new in sorted(found.items()) if old != new} or None
 
 
-def _value(metric: str, name: str, text: str) -> Any:
-    if name == "gain":
-        if text not in _GAINS:
-            raise ValueError(f"metric {metric!r}: gain must be one of {list(_GAINS)}; got {text!r}.")
-        return text
+def _flag(what: str, text: str) -> bool:
+    if text not in ("True", "False"):
+        raise ValueError(f"{what} must be True or False; got {text!r}.")
+    return text == "True"
+
+
+def _literal(text: str) -> Any:
     try:
-        number = ast.literal_eval(text)
+        return ast.literal_eval(text)
     except (ValueError, SyntaxError):
-        number = None
-    whole = name in ("rel", "max_rel", "cutoff")
-    if type(number) is not int and not (type(number) is float and not whole):
-        kind = "a whole number" if whole else "a number"
-        raise ValueError(f"metric {metric!r}: {name} must be {kind}; got {text!r}.")
-    low, high = {"cutoff": (1, np.inf), "max_rel": (1, 62), "threshold": (-1, 1)}.get(
-        name, (-np.inf, np.inf) if whole else (0, 1)
-    )
-    if not low <= number <= high:
-        raise ValueError(f"metric {metric!r}: {name} must lie in [{low:g}, {high:g}]; got {text}.")
-    return number
+        return None
+
+
+_UNJUDGED = " A document without a judgement is as one of grade 0; 'judged@10' counts the judged ones."
+_READERS: dict[str, Callable[[str, str], Any]] = {
+    "rel": _Number(1, np.inf, whole=True, why=_UNJUDGED),
+    "max_rel": _Number(1, 62, whole=True),
+    "beta": _Number(0, np.inf),
+    "p": _Number(0, 1),
+    "alpha": _Number(0, 1),
+    "threshold": _Number(-1, 1),
+    "gain": _gain,
+    "gains": _gains,
+    "judged_only": _flag,
+    "cutoff": _cutoff,
+}

@@ -210,69 +210,6 @@ def test_a_function_is_a_metric():
         rk.evaluate({"q1": ["a"]}, {"q1": {"a": 1}}, metrics=[lambda run, qrels: "much"])
 
 
-# Names -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("spellings", "name"),
-    [
-        (["p@5", "P@5", "precision@5", "Precision@5"], "precision@5"),
-        (["r@5", "R@5", "Recall@5"], "recall@5"),
-        (["mrr", "RR", "recip_rank", "MRR"], "rr"),
-        (["map", "AP", "MAP"], "ap"),
-        (["success@5", "Success@5", "hits@5", "hit_rate@5"], "hit@5"),
-        (["nDCG@10", "NDCG@10", " ndcg @ 10", "ndcg(cutoff=10)"], "ndcg@10"),
-        (["Rprec", "r-precision", "R-Precision"], "rprec"),
-        (["Bpref", "BPref"], "bpref"),
-        (["RBP(p=0.8)@4", "rbp@4"], "rbp@4"),
-        (["Judged@5"], "judged@5"),
-    ],
-)
-def test_spellings_of_other_packages_mean_the_same(spellings, name):
-    run, qrels = {"q": ["x", "a", "b"]}, {"q": {"a": 1, "b": 2, "c": 1}}
-    scores = rk.evaluate(run, qrels, metrics=[*spellings, name] if name not in spellings else spellings)
-    assert scores["metric"].tolist()[: len(spellings)] == [s.strip() for s in spellings]
-    assert len(set(scores["value"])) == 1
-
-
-def test_measures_of_ir_measures_are_taken_as_they_print():
-    class Measure:
-        NAME, params = "nDCG", {"cutoff": 10}
-
-        def __str__(self):
-            return "nDCG@10"
-
-        def __call__(self, **params):
-            raise AssertionError("not called")
-
-    assert rk.evaluate({"q": ["a"]}, {"q": {"a": 1}}, metrics=[Measure()])["metric"].tolist() == ["nDCG@10"]
-
-
-@pytest.mark.parametrize(
-    ("metric", "message"),
-    [
-        ("ndgc@10", r"unknown metric 'ndgc@10'.*'ndcg'"),
-        ("recal@10", r"Did you mean 'recall'"),
-        ("ndcg@", "whole number"),
-        ("ndcg@0", "whole number"),
-        ("ndcg@-1", "whole number"),
-        ("ndcg@1.5", "whole number"),
-        ("ndcg@10@5", "unknown metric"),
-        ("ndcg(rel=2)@5", r"does not take 'rel=2'.*gain"),
-        ("ndcg(gain=log)", "linear"),
-        ("p(rel=x)@5", "rel must be a whole number"),
-        ("rbp(p=2)", "must lie in"),
-        ("bpref@5", "takes no cutoff"),
-        ("", "unknown metric"),
-        (["rr", "rr"], "twice"),
-        ([lambda r, q: 1.0, lambda r, q: 2.0], "twice"),
-    ],
-)
-def test_a_metric_that_cannot_be_read_says_what_can(metric, message):
-    with pytest.raises(ValueError, match=message):
-        rk.evaluate({"q": ["a"]}, {"q": {"a": 1}}, metrics=metric)
-
-
 def test_inputs_that_do_not_fit_say_what_to_do():
     run, qrels = {"q": ["a"]}, {"q": {"a": 1}}
     with pytest.raises(TypeError, match="metrics must be names"):
@@ -293,11 +230,6 @@ def test_inputs_that_do_not_fit_say_what_to_do():
     with pytest.raises(ValueError, match="best_per_doc"):
         rk.evaluate(chunks, qrels, metrics="rr")
     assert value(rk.best_per_doc(chunks), qrels, "rr") == 1.0
-
-
-def test_metric_table_lists_every_metric_with_its_meaning():
-    table = rk.metric_table()
-    assert table["metric"].tolist() == list(SPECS) and (table["meaning"].str.len() > 10).all()
 
 
 def test_empty_frames_give_empty_scores():
@@ -321,10 +253,10 @@ def split(cases):
 @pytest.mark.filterwarnings("ignore::ragkit.RetrievalWarning")
 @given(CASES)
 @settings(max_examples=60, deadline=None)
-def test_every_metric_but_dcg_lies_between_zero_and_one(cases):
+def test_every_metric_but_dcg_and_counts_lies_between_zero_and_one(cases):
     qrels, run = split(cases)
     scores = rk.evaluate(run, qrels, metrics=[*NAMED, *(f"{n}@3" for n in NAMED if SPECS[n].cutoff)])
-    bounded = scores[~scores["metric"].str.startswith("dcg")]["value"]
+    bounded = scores[~scores["metric"].str.match("dcg|hits")]["value"]
     assert bounded.between(0, 1 + 1e-12).all() and scores["value"].notna().all()
 
 
