@@ -99,6 +99,27 @@ def _row_name(row: int, ids: Sequence[str] | None) -> str:
     return f"row {row}" if ids is None else repr(ids[row])
 
 
+def row_squares(rows: np.ndarray) -> np.ndarray:
+    """Sum the squares of each row; the rows' own dot products are what the matrix product does fastest.
+
+    Parameters
+    ----------
+    rows : ndarray of float, shape (n, d)
+        Finite rows.
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+        ``v @ v``, in the dtype given.
+
+    Examples
+    --------
+    >>> row_squares(np.array([[3.0, 4.0], [0.0, 1.0]])).tolist()
+    [25.0, 1.0]
+    """
+    return (rows[:, None, :] @ rows[:, :, None])[:, 0, 0]
+
+
 def normalize_rows(vectors: np.ndarray) -> np.ndarray:
     """Scale each row to length 1; a zero row stays zero.
 

@@ -305,10 +305,38 @@ def test_updating_only_rows_that_may_win_picks_the_same(shape, lambda_, single):
         patch.setattr("ragkit.diversity.order._ACTIVE", 2)
         patch.setattr("ragkit.diversity.order._ROWS", 7)
         patch.setattr("ragkit.diversity.order._BLOCK", 5)
+        patch.setattr("ragkit.diversity.order._SMALL", 40)
         lazy = mmr_order(relevance, vectors, lambda_)
     assert plain[0].tolist() == lazy[0].tolist()
     assert np.allclose(plain[1], lazy[1], atol=1e-12)
     assert plain[3].tolist() == lazy[3].tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("lambda_", [0.0, 0.5, 0.9, 1.0])
+def test_a_large_pool_is_picked_as_the_formula_says(dtype, lambda_):
+    rng = np.random.default_rng(8)
+    centres = rng.normal(size=(12, 24))
+    V = (centres[rng.integers(0, 12, 700)] + rng.normal(size=(700, 24))).astype(dtype)
+    V *= np.exp(rng.normal(size=(700, 1))).astype(dtype)
+    V[rng.integers(0, 700, 60)] = V[rng.integers(0, 700, 60)]  # copies tie in similarity, not in relevance
+    query = centres[0].astype(dtype)
+    expected = brute_force(cosine_similarity(query, V), V, lambda_, 60)
+    assert mmr_of_query(query, V, lambda_, 60)[0].tolist() == expected
+
+
+def test_a_wide_tolerance_is_honoured_in_a_large_pool():
+    # Beyond 256 candidates scores are screened in float32. Row 200 is above row 100 by 9.8e-7, less than
+    # the tolerance, so they tie and the better previous rank is first; row 100 is above row 99 by more.
+    relevance = np.linspace(0.4, 0.1, 300)
+    relevance[[7, 99, 100, 200]] = 0.9, 0.5, 0.6, 0.6 + 9.8e-7
+    picks = mmr_order(relevance, np.eye(300), 1.0, 4, tolerance=1e-6)[0]
+    assert picks.tolist() == [7, 100, 200, 99]
+
+
+def test_relevance_beyond_float32_decides_in_a_large_pool_too():
+    relevance = np.linspace(1e200, 1e199, 300)[::-1].copy()
+    assert mmr_order(relevance, np.eye(300), 0.5, 4)[0].tolist() == [299, 298, 297, 296]
 
 
 @given(pools, st.floats(0, 1))
