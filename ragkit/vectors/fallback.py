@@ -42,9 +42,9 @@ def in_both_spaces(search: Search) -> Search:
         if own.all():
             return found
         other = getattr(self._second, search.__name__)(frame[~own], **options)
-        name = space_name(self._fallback)
-        _say(frame[frame["query_id"].isin(other["query_id"])]["text"], name)
-        return _joined(found, _labelled(other, name), frame["query_id"])
+        other = _labelled(other, space_name(self._fallback))
+        note_free_text(other, frame["text"][frame["query_id"].isin(other["query_id"])])
+        return _joined(found, other, frame["query_id"])
 
     return cast(Search, searched)
 
@@ -64,14 +64,11 @@ def _joined(own: pd.DataFrame, other: pd.DataFrame, query_ids: pd.Series) -> pd.
     return both.iloc[order].reset_index(drop=True)
 
 
-def _say(texts: pd.Series, name: str) -> None:
-    if len(texts):
-        warn(free_text_note(texts, name))
-
-
-def free_text_note(texts: Any, name: str) -> str:
-    """Say that texts were ranked in the fallback's space."""
-    return (
-        f"free text {some(texts)}: ranked by {name} of these documents, not by the model that made their "
-        "vectors; do not compare the scores of the two."
-    )
+def note_free_text(run: pd.DataFrame, texts: Any) -> None:
+    """Warn that texts were ranked in the fallback's space, if the run says so."""
+    spaces = set(run["space"].dropna()) - {STORED} if "space" in run.columns else set()
+    if spaces:
+        warn(
+            f"free text {some(texts)}: ranked by {spaces.pop()} of these documents, not by the model that "
+            "made their vectors; do not compare the scores of the two."
+        )

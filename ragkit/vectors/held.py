@@ -71,6 +71,11 @@ class HeldVectors(Store):
         return self._fitted if self._fitted is not None else self._given_embed
 
     @property
+    def fallback(self) -> Embed | None:
+        """The embedder of queries that the store's own cannot place, as it was given."""
+        return self._fallback
+
+    @property
     def metric(self) -> str:
         """The similarity."""
         return self._metric

@@ -15,6 +15,7 @@ from ragkit.frames import RetrievalWarning, as_docs, as_qrels, as_queries, best_
 from ragkit.hybrid import weight_path
 from ragkit.hybrid.cache import StageCache, fingerprint
 from ragkit.metrics import evaluate
+from ragkit.vectors.fallback import note_free_text
 from ragkit.widgets.results import Text
 
 #: Methods whose score is no line in the weights, so that there is no exact path.
@@ -91,6 +92,7 @@ class Stages:
         ask = {query_id: text}
         value = self.hybrid.search(ask, **params)
         pool = self.hybrid.search(ask, **(params | {"lambda_": None, "top_k": None}))
+        note_free_text(pool, [text])  # the search says it when it searches, but remembers what it found
         with warnings.catch_warnings():
             # Of other settings, which said what they had to say when they were on the screen.
             warnings.simplefilter("ignore", RetrievalWarning)

@@ -667,3 +667,25 @@ def test_threads_may_add_and_search_at_once():
     assert [n for _, n in done] == list(range(1, 25))
     assert sorted(int(unit) for unit, _ in done) == list(range(1, 25))
     assert len(store) == 25
+
+
+# ---------------------------------------------------------------------------- ready vectors and free text
+
+
+def with_ready_vectors() -> RagkitVectorStore:
+    docs = {"fox": "the red fox sleeps in the barn", "whale": "the blue whale sings in the sea"}
+    known = rk.TableEmbedder(["animals"], [[1.0, 0.5]])
+    store = rk.VectorStore(docs, vectors=[[1, 0], [0, 1]], query_embed=known, fallback=rk.LSAEmbedder())
+    return RagkitVectorStore(store)
+
+
+def test_a_text_without_a_ready_vector_is_ranked_by_the_fallback_of_the_ragkit_store():
+    store = with_ready_vectors()
+    assert texts(store.similarity_search("animals", k=1)) == ["the red fox sleeps in the barn"]
+    for search in (store.similarity_search, store.max_marginal_relevance_search, store.as_retriever().invoke):
+        with pytest.warns(rk.RetrievalWarning, match="ranked by LSA of these documents"):
+            assert texts(search("who sings in the sea", k=1)) == ["the blue whale sings in the sea"]
+    with pytest.warns(rk.RetrievalWarning, match="have no hits"):
+        assert store.similarity_search("zzz") == []
+    store.delete(["fox", "whale"])
+    assert store.similarity_search("animals") == store.max_marginal_relevance_search("animals") == []

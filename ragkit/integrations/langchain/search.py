@@ -341,18 +341,22 @@ class Search(Contents):
             return query
         return check_vector(await self._model.aembed_query(query)) if len(self) else None
 
-    def _vector_of(self, asked: np.ndarray | str | None) -> np.ndarray | None:
-        """Let the store embed a text, in the same turn as the search: another fit has another space."""
-        if not isinstance(asked, str):
+    def _vector_of(self, asked: np.ndarray | str | None) -> np.ndarray | str | None:
+        """Let the store embed a text, in the same turn as the search: another fit has another space.
+
+        A store with a fallback is asked by the text itself, for it chooses the space.
+        """
+        if not isinstance(asked, str) or self._store.fallback is not None:
             return asked
         vector = self._store.query_vectors([asked])[0]
         return vector if vector.any() else None
 
-    def _run(self, vector: np.ndarray | None, k: int | None, filter: Any) -> pd.DataFrame | None:
+    def _run(self, asked: np.ndarray | str | None, k: int | None, filter: Any) -> pd.DataFrame | None:
         """Search; None where nothing can be found."""
-        if vector is None or not len(self._store) or k == 0:
+        if asked is None or not len(self._store) or k == 0:
             return None
-        return self._store.search(vectors=vector[None, :], top_k=k, where=store_filter(filter))
+        what: dict[str, Any] = {"queries": asked} if isinstance(asked, str) else {"vectors": asked[None, :]}
+        return self._store.search(**what, top_k=k, where=store_filter(filter))
 
     def _nearest(self, asked: Any, k: int | None, filter: Any) -> list[tuple[Document, float]]:
         with LOCK:
@@ -367,6 +371,10 @@ class Search(Contents):
     ) -> list[Document]:
         with LOCK:
             vector = self._vector_of(asked)
+            if isinstance(vector, str):
+                where = store_filter(filter)
+                picked = self._store.mmr(vector, top_k=k, fetch_k=fetch_k, lambda_=lambda_, where=where)
+                return [self._document(unit) for unit in picked[unit_column(picked)]]  # type: ignore[misc]
             run = self._run(vector, fetch_k, filter)
             if run is None or vector is None or k == 0 or not len(run):
                 return []
