@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 
 from ragkit.experiment.comparison import mean_difference_intervals
-from ragkit.experiment.settings import list_settings, make_call, settings_frame
+from ragkit.experiment.measure import Measure, make_measure
+from ragkit.experiment.retrieve import make_call
+from ragkit.experiment.running import run_settings
+from ragkit.experiment.settings import list_settings, settings_frame
 from ragkit.experiment.statistics import mean_intervals, p_values
-from ragkit.experiment.sweeping import Measure, make_measure, run_settings
 from ragkit.frames import as_ids, as_queries, check_number, check_top_k, warn
 from ragkit.metrics.judged import code_judgements
 

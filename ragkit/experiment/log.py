@@ -1,0 +1,77 @@
+"""What became of the settings of a sweep, and the file that keeps it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from ragkit.experiment.measure import Measure
+
+
+class Outcome(NamedTuple):
+    """What became of one setting."""
+
+    setting: int
+    seconds: float
+    scores: pd.DataFrame | None
+    error: str
+    unjudged: list[str]
+    strange: bool
+
+
+class Log:
+    """A file of outcomes, one line of JSON each; a last line that was cut short does not count."""
+
+    def __init__(self, path: Any, measure: Measure):
+        self.path = Path(path).expanduser()
+        self.head = json.dumps({"ragkit": "sweep", "version": 1, "of": _fingerprint(measure)}) + "\n"
+        text = self.path.read_text(encoding="utf-8") if self.path.is_file() else ""
+        if text and not text.startswith(self.head):
+            raise ValueError(
+                f"{self.path.name} holds another sweep (other judgements, metrics, or no sweep at all); "
+                "give another path, or delete the file."
+            )
+        whole = text[: text.rfind("\n") + 1]
+        self.lines = whole.splitlines()[1:]
+        if whole != text or not text:
+            self.path.write_text(whole or self.head, encoding="utf-8")
+
+    def known(self, settings: list[dict[str, Any]]) -> dict[int, Outcome]:
+        """Give the outcomes of these settings that the file holds; failed ones are tried again."""
+        number = {_key(setting): n for n, setting in enumerate(settings)}
+        out = {}
+        for line in self.lines:
+            item = json.loads(line)
+            at = number.get(item["setting"])
+            if at is not None and not item["error"]:
+                scores = pd.DataFrame(item["scores"], columns=["query_id", "metric", "value"])
+                out[at] = Outcome(at, item["seconds"], scores, "", item["unjudged"], item["strange"])
+        return out
+
+    def write(self, setting: dict[str, Any], outcome: Outcome) -> None:
+        """Append one outcome."""
+        item = outcome._asdict() | {"setting": _key(setting)}
+        scores = outcome.scores
+        item["scores"] = None if scores is None else scores.astype(object).values.tolist()
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(item, ensure_ascii=True) + "\n")
+
+
+def _key(setting: dict[str, Any]) -> str:
+    return json.dumps(setting, sort_keys=True, default=lambda v: getattr(v, "__name__", None) or repr(v))
+
+
+def _fingerprint(measure: Measure) -> str:
+    digest = hashlib.sha256(repr(measure.labels).encode())
+    digest.update(repr(measure.over).encode())
+    if measure.qrels is not None:
+        for name in ("query_id", "doc_id", "relevance"):
+            digest.update("\x1f".join(map(str, measure.qrels[name])).encode())
+    if measure.gold is not None:
+        for name in ("query_id", "doc_id", "start", "end"):
+            digest.update("\x1f".join(map(str, measure.gold.spans[name])).encode())
+    return digest.hexdigest()[:16]
