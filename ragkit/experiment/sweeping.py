@@ -87,9 +87,15 @@ def sweep(
 
     Notes
     -----
+    Settings of a KeywordIndex are searched many at once, and those that share the slow stages of a
+    HybridSearch follow one another, so that these run once.
+
     Work is handed to joblib: ``with joblib.parallel_config(backend="loky", n_jobs=4): sweep(...)`` uses
-    four processes, and the backends of Dask and Ray their clusters. Settings of a KeywordIndex are searched
-    many at once, and those that share the slow stages of a HybridSearch are one task, so that these run once.
+    four processes, and ``backend="dask"`` and ``"ray"`` their clusters. Tested are threads, loky, Dask (a
+    LocalCluster, and a scheduler with workers of which one was killed) and Ray (after
+    ``ray.util.joblib.register_ray()``); all give what one process gives. A script that starts processes
+    needs ``if __name__ == "__main__":``. Ray hands over nothing until all is done, so an interruption loses
+    what is not yet in `path`. Workers are faster with ``OMP_NUM_THREADS=1`` in their environment.
 
     Examples
     --------

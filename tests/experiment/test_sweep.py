@@ -280,24 +280,6 @@ def test_an_interrupted_sweep_goes_on_from_its_file(tmp_path):
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
-def test_joblib_decides_where_the_work_is_done(index):
-    import joblib
-
-    alone = rk.sweep(index, {"b": [0.0, 0.5, 1.0]}, QRELS, queries=QUERIES, metrics="rr")
-    with joblib.parallel_config(backend="threading", n_jobs=2):
-        together = rk.sweep(index, {"b": [0.0, 0.5, 1.0]}, QRELS, queries=QUERIES, metrics="rr")
-    pd.testing.assert_frame_equal(alone.drop(columns="seconds"), together.drop(columns="seconds"))
-
-
-def test_processes_give_the_same(index):
-    import joblib
-
-    alone = rk.sweep(index, {"b": [0.0, 1.0]}, QRELS, queries=QUERIES, metrics="rr")
-    with joblib.parallel_config(backend="loky", n_jobs=2):
-        together = rk.sweep(index, {"b": [0.0, 1.0]}, QRELS, queries=QUERIES, metrics="rr")
-    pd.testing.assert_frame_equal(alone.drop(columns="seconds"), together.drop(columns="seconds"))
-
-
 def test_warnings_of_all_settings_come_once(index):
     with pytest.warns(rk.RetrievalWarning, match="'q9'") as caught:
         rk.sweep(index, {"b": [0, 1]}, QRELS, queries=QUERIES | {"q9": "hen"}, metrics="rr")
