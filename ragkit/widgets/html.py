@@ -125,7 +125,7 @@ def table(frame: pd.DataFrame, *, digits: int = 3, caption: str = "") -> str:
 def _holds_numbers(column: pd.Series) -> bool:
     """Whether all that is there is a number, whatever the column's dtype."""
     if pd.api.types.is_numeric_dtype(column):
-        return True
+        return not pd.api.types.is_bool_dtype(column)
     there = column.dropna()
     return bool(len(there)) and all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in there)
 
@@ -281,6 +281,7 @@ def code_box(code: str) -> str:
         ".then(()=>{b.textContent='copied'},()=>{b.textContent='select and copy'})"
     )
     return wrap(
-        f'<button type="button" class="rk-copy" onclick="{escape(click, quote=True)}">copy code</button>'
+        '<button type="button" class="rk-copy" title="Put this code on the clipboard" '
+        f'onclick="{escape(click, quote=True)}">copy code</button>'
         f'<pre class="rk-code" tabindex="0" aria-label="Python code">{escape(code)}</pre>'
     )

@@ -9,6 +9,7 @@ import pytest
 import ragkit as rk
 from ragkit.similarity import cosine_similarity
 from ragkit.widgets import (
+    html,
     judge,
     similarity_lab,
     tune_bm25,
@@ -177,6 +178,22 @@ def test_an_error_keeps_the_last_good_result():
 # --- each idea --------------------------------------------------------------------------------------------
 
 
+def test_a_tokenizer_that_fails_on_a_query_is_an_error_on_the_screen():
+    def tokenizer(text):
+        if "gibberish" in text:
+            raise ValueError("gibberish cannot be read")
+        return text.lower().split()
+
+    panel = tune_bm25(rk.KeywordIndex(DOCS, tokenizer=tokenizer), {"q1": "crane wind", "q2": "gibberish"})
+    value, words = panel.value, panel.controls["word"].options
+    panel.controls["query"].value = "q2"
+    assert panel.error == "ValueError: gibberish cannot be read"
+    assert panel.value is value and panel.params["query"] == "q1"
+    panel.controls["query"].value = "q1"
+    assert panel.error is None and panel.controls["word"].options == words
+    panel.close()
+
+
 def test_bm25_words_add_up_to_the_score():
     panel = tune_bm25(INDEX, QUERIES, k1=0.7, b=0.4)
     words = panel._result.more["words"].groupby("unit")["contribution"].sum()
@@ -310,6 +327,12 @@ def test_tokens_say_why_a_word_was_dropped_and_the_ranking_follows():
     panel.close()
 
 
+def test_columns_of_yes_and_no_stand_left_with_their_heads():
+    table = html.table(pd.DataFrame({"word": ["a"], "kept": [True], "length": [1]}))
+    assert '<th scope="col">kept</th>' in table and "<td>yes</td>" in table
+    assert '<th scope="col" class=num>length</th>' in table
+
+
 def test_a_stemmer_that_is_given_can_be_turned_off():
     panel = tune_tokens(DOCS, text="cranes", stem=lambda w: w.removesuffix("s"))
     assert panel.value["token"].tolist() == ["crane"] and "cranes → crane" in panel._views["words"]
@@ -382,6 +405,23 @@ def test_judging_by_key_and_saving_as_one_goes(tmp_path):
     assert again.controls["place"].value == 2
     again.close()
     assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_grade_that_cannot_be_saved_is_not_kept_and_the_screen_says_so(tmp_path):
+    folder = tmp_path / "judged"
+    folder.mkdir()
+    panel = judge(RUNS, DOCS, queries=QUERIES, path=folder / "qrels.tsv")
+    folder.rmdir()
+    place = panel.controls["place"].value
+    with pytest.raises(OSError):
+        panel.grade(3)
+    panel._key.value = "3"  # who presses a key would see nothing of what is raised
+    assert "not saved" in panel.error and 'role="alert"' in panel._message.value
+    assert len(panel.value) == 0 and panel.controls["place"].value == place
+    folder.mkdir()
+    panel._key.value = "3"
+    assert panel.error is None and len(panel.value) == 1 and (folder / "qrels.tsv").exists()
+    panel.close()
 
 
 def test_judging_with_given_judgements_asks_only_for_the_rest():

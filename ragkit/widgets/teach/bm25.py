@@ -132,12 +132,17 @@ class TuneBM25(TeachPanel):
         self.controls["query"].observe(self._query_changed, "value")
 
     def _words(self) -> list[str]:
-        text = text_of(self.queries, self.controls["query"].value)
-        return list(dict.fromkeys(self.index.tokenizer(text))) or [""]
+        """The words of the query; none where the tokenizer fails: the search then fails too, and says so."""
+        try:
+            words = self.index.tokenizer(text_of(self.queries, self.controls["query"].value))
+        except Exception:
+            return []
+        return list(dict.fromkeys(words)) or [""]
 
     def _fill_words(self) -> None:
         words = self._words()
-        set_options(self, self.controls["word"], [(w, w) for w in words])
+        if words:
+            set_options(self, self.controls["word"], [(w, w) for w in words])
 
     def _query_changed(self, change: Any) -> None:
         self._fill_words()
@@ -145,7 +150,7 @@ class TuneBM25(TeachPanel):
     def _read(self) -> dict[str, Any]:
         state = super()._read()
         words = self._words()
-        return state | {"word": state["word"] if state["word"] in words else words[0]}
+        return state if not words or state["word"] in words else state | {"word": words[0]}
 
     def _public(self, state: dict[str, Any]) -> dict[str, Any]:
         return {name: state[name] for name in ("query", "k1", "b", "variant", "top_k")}

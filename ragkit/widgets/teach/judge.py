@@ -117,7 +117,7 @@ class Judge(TeachPanel):
             for grade, word in GRADES.items()
         ]
         for grade, key in zip(GRADES, keys):
-            key.on_click(lambda _, grade=grade: self.grade(grade))
+            key.on_click(lambda _, grade=grade: self._grade_or_say_why(grade))
         self._key = W.Text(
             placeholder="or press 0 1 2 3, n, b here",
             tooltip="Click here, then press 0 to 3 to grade, n for the next document, b for the one before",
@@ -156,17 +156,35 @@ class Judge(TeachPanel):
         ----------
         relevance : int
             0 is not relevant.
+
+        Raises
+        ------
+        OSError
+            If the judgements cannot be saved; the grade is then not kept either.
         """
         self.settle()
         query, place = self._state["query"], self._state["place"]
         pool = self._pool.get(query, [])
         if not pool:
             return
+        before = dict(self._grades)
         self._grades[query, pool[min(place, len(pool)) - 1]] = int(relevance)
-        self._save()
+        try:
+            self._save()
+        except OSError:
+            self._grades = before
+            raise
         self._version += 1
         with self.batch():
             self.controls["place"].value = self._next(query, place)
+
+    def _grade_or_say_why(self, relevance: int) -> None:
+        """Grade by click or key; an error is said on the screen, for nobody sees what a button raises."""
+        try:
+            self.grade(relevance)
+        except OSError as error:
+            self.error = f"the grade is not saved, {type(error).__name__}: {error}"
+            self._message.value = html.line(self.error, "error", role="alert")
 
     def step(self, by: int) -> None:
         """Show another document of the pool.
@@ -201,7 +219,7 @@ class Judge(TeachPanel):
             return
         self._key.value = ""
         if key.isdigit() and int(key) in GRADES:
-            self.grade(int(key))
+            self._grade_or_say_why(int(key))
         elif key in ("n", "b"):
             self.step(1 if key == "n" else -1)
 
