@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from math import log, log2
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
@@ -112,9 +114,31 @@ def _context_passages() -> int:
     return len(format_context(run[run["query_id"] == "q01"], room.data.docs, budget=1500).used)
 
 
-def _diverse_second() -> str:
+def _diverse_second() -> int:
     run, store = _mercury()
-    return str(mmr(run, store, lambda_=0.0, top_k=5)["doc_id"].iloc[1])
+    return int(mmr(run, store, lambda_=0.0, top_k=5)["previous_rank"].iloc[1])
+
+
+def _nearest_other(unit: str) -> float:
+    """Give the cosine of a sentence of toy and the one nearest to it."""
+    store = _class("toy").store
+    return float(store.search(vectors=store.vectors([unit]), top_k=2)["score"].iloc[1])
+
+
+def _settings_done(grid: dict[str, list[float]], path: Path) -> int:
+    """Sweep with a file, and count the settings that it holds then."""
+    room = _class("helpdesk")
+    options: dict[str, Any] = {"queries": room.data.queries, "metrics": ["rr"], "progress": False}
+    table = sweep(room.index, grid, room.data.qrels, path=path, **options)
+    return len(table.drop_duplicates(["k1", "b"]))
+
+
+def _settings_added() -> int:
+    """Sweep, widen the grid, sweep again with the same file."""
+    with TemporaryDirectory() as folder:
+        kept = Path(folder) / "sweep.jsonl"
+        before = _settings_done({"k1": [0.9, 1.2], "b": [0.4, 0.75, 1.0]}, kept)
+        return _settings_done({"k1": [0.9, 1.2], "b": [0.2, 0.4, 0.75, 1.0]}, kept) - before
 
 
 def _astronauts_from() -> float:
@@ -204,11 +228,10 @@ EXERCISES: dict[str, Exercise] = {
         2,
     ),
     "04.2": Exercise(
-        "Which sentence of toy is nearest to s06, apart from itself? Give its id.",
-        "store.search(vectors=store.vectors(['s06'])), second row.",
-        lambda: str(
-            _class("toy").store.search(vectors=_class("toy").store.vectors(["s06"]))["doc_id"].iloc[1]
-        ),
+        "What is the cosine of toy's s10 and the nearest other sentence, to two decimals?",
+        "Every sentence is nearest to itself, with 1; the second row of the search counts.",
+        lambda: _nearest_other("s10"),
+        2,
     ),
     "04.3": Exercise(
         "Multiply one of two vectors by 10. By how much does their cosine change?",
@@ -257,8 +280,8 @@ EXERCISES: dict[str, Exercise] = {
         lambda: len(mmr_path(*_mercury(), top_k=5)),
     ),
     "07.2": Exercise(
-        "Which article comes second at lambda_=0? Give its id.",
-        "At 0 only novelty counts: it is the least similar to the first.",
+        "At lambda_=0, top_k=5 of 30: at which rank did the article stand before that comes second?",
+        "At 0 only novelty counts: the second is the least similar to the first. Its previous_rank.",
         _diverse_second,
     ),
     "07.3": Exercise(
@@ -275,7 +298,7 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "08.2": Exercise(
         "What is the smallest two-sided p that a randomisation test over 6 queries can give, to 3 decimals?",
-        "There are 2**6 ways to flip signs, and two of them are as extreme as the most extreme.",
+        "Count the ways to flip six signs, and those of them in which all six point the same way.",
         lambda: 2 / 2**6,
         3,
     ),
@@ -287,7 +310,7 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "09.1": Exercise(
         "What is the optimism gap of the tuned k1 and b, to three decimals?",
-        "tuned.gap.",
+        "The tuned object has it as an attribute, and shows it with four decimals.",
         lambda: float(_tuned().gap),
         3,
     ),
@@ -309,7 +332,7 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "10.2": Exercise(
         "And with pool=20?",
-        "rk.funnel(hybrid, queries, qrels, params={'pool': 20}).",
+        "The funnel takes params={'pool': 20}; read the same row of its stages.",
         lambda: int(_lost(20)["pool"]),
     ),
     "10.3": Exercise(
@@ -324,12 +347,12 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "11.2": Exercise(
         "How many documents has helpdesk for the product 'Attic'?",
-        "(data.docs['product'] == 'Attic').sum().",
+        "Compare the column product with the name; the sum of the answers counts the True ones.",
         lambda: int((_class("helpdesk").data.docs["product"] == "Attic").sum()),
     ),
     "11.3": Exercise(
         "Filter with where={'product': 'Attic'}: how many hits has the keyword run for 'backup'?",
-        "len(index.search('backup', where={'product': 'Attic'})).",
+        "Search with where=, without top_k, and count the rows.",
         lambda: len(_class("helpdesk").index.search("backup", where={"product": "Attic"})),
     ),
     "12.1": Exercise(
@@ -338,13 +361,13 @@ EXERCISES: dict[str, Exercise] = {
         _weights_sweep_rows,
     ),
     "12.2": Exercise(
-        "A batch of 1000 queries takes 2 s, one at a time 5 s. How many queries per second in the batch?",
-        "1000 / 2.",
-        lambda: 500,
+        "Put 0.2 into the grid's b and sweep again with that file: how many settings are worked out anew?",
+        "What is in the file is not worked out again. The new b goes with each k1.",
+        _settings_added,
     ),
     "12.3": Exercise(
         "How many bytes do 100,000 vectors of 384 float32 numbers take, in megabytes (10**6)?",
-        "4 bytes a number.",
+        "Each number takes 4 bytes.",
         lambda: 100_000 * 384 * 4 / 1e6,
         1,
     ),
