@@ -460,7 +460,7 @@ def test_what_is_no_data_set(tmp_path):
     file = tmp_path / "corpus.jsonl"
     file.write_text("{}")
     assert said(FileNotFoundError, rk.load_dataset, file) == (
-        f"{str(file)!r} is a file, neither a folder nor a zip; read_docs, read_queries, read_qrels and "
+        f"{str(file)!r} is a file, neither a folder nor an archive; read_docs, read_queries, read_qrels and "
         "read_run read single files."
     )
     assert said(TypeError, rk.load_dataset, None).startswith("load_dataset needs the name of a data set, ['")

@@ -18,6 +18,8 @@ from ragkit.frames import (
     ranks_within,
     with_column,
 )
+from ragkit.frames.messages import closest
+from ragkit.frames.mixups import brief
 
 
 class Qrel(NamedTuple):
@@ -140,27 +142,51 @@ def from_ir_datasets(dataset: Any) -> Dataset:
     Returns
     -------
     Dataset
-        Documents, queries and judgements; None where it has none. The iteration of the judgements becomes
-        ``subtopic`` when a document occurs with several.
+        Documents, queries and judgements; None where it has none (documents: an empty frame). The iteration
+        of the judgements becomes ``subtopic`` when a document occurs with several.
+
+    Raises
+    ------
+    ValueError
+        For a name that ir_datasets does not know.
+    TypeError
+        For what has none of ``docs_iter``, ``queries_iter`` and ``qrels_iter``.
 
     See Also
     --------
     load_dataset : BEIR folders.
+
+    Notes
+    -----
+    A first-stage ranking that comes with a data set is read by ``rk.as_run(dataset.scoreddocs_iter())``.
     """
-    if isinstance(dataset, str):
-        try:
-            import ir_datasets
-        except ImportError:
-            raise ImportError("from_ir_datasets needs ir_datasets: pip install ir_datasets.") from None
-        dataset = ir_datasets.load(dataset)
-    docs = _records(dataset.docs_iter(), "doc_id") if hasattr(dataset, "docs_iter") else as_docs([])
-    queries = _records(dataset.queries_iter(), "query_id") if hasattr(dataset, "queries_iter") else None
-    qrels = (
-        pd.DataFrame([q._asdict() for q in dataset.qrels_iter()]) if hasattr(dataset, "qrels_iter") else None
+    found = _load(dataset) if isinstance(dataset, str) else dataset
+    parts = {name: getattr(found, name, None) for name in ("docs_iter", "queries_iter", "qrels_iter")}
+    if not any(map(callable, parts.values())):
+        raise TypeError(
+            "from_ir_datasets needs the name of a data set or an object with docs_iter, queries_iter or "
+            f"qrels_iter; got {brief(dataset)}."
+        )
+    docs, queries, qrels = (None if method is None else method() for method in parts.values())
+    return Dataset(
+        as_docs([] if docs is None else _records(docs, "doc_id")),
+        None if queries is None else as_queries(_records(queries, "query_id")),
+        None if qrels is None else _judgements(qrels),
     )
-    if qrels is not None:
-        qrels = _with_subtopics(check_frame(qrels, ["query_id", "doc_id", "relevance"], "qrels_iter"))
-    return Dataset(as_docs(docs), None if queries is None else as_queries(queries), qrels)
+
+
+def _load(name: str) -> Any:
+    """Load a data set of ir_datasets by its name."""
+    try:
+        import ir_datasets
+    except ImportError:
+        raise ImportError("from_ir_datasets needs ir_datasets: pip install ir_datasets.") from None
+    try:
+        return ir_datasets.load(name)
+    except KeyError:
+        near = closest(name, list(ir_datasets.registry))
+        guess = f" Did you mean {near!r}?" if near else ""
+        raise ValueError(f"ir_datasets knows no data set {name!r}.{guess}") from None
 
 
 def _records(items: Any, id_name: str) -> pd.DataFrame:
@@ -176,11 +202,13 @@ def _records(items: Any, id_name: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=None if rows else [id_name, "text"])
 
 
-def _with_subtopics(qrels: pd.DataFrame) -> pd.DataFrame:
-    pair = ["query_id", "doc_id"]
-    names = [*pair, "relevance"]
+def _judgements(items: Any) -> pd.DataFrame:
+    """Make judgements of named tuples; what tells repeated ones apart is the subtopic."""
+    names = ["query_id", "doc_id", "relevance"]
+    rows = [item._asdict() for item in items]
+    qrels = check_frame(pd.DataFrame(rows, columns=None if rows else names), names, "qrels_iter")
     if "subtopic_id" in qrels.columns:
         qrels = qrels.rename(columns={"subtopic_id": "subtopic"})
-    elif "iteration" in qrels.columns and qrels.duplicated(pair).any():
+    elif "iteration" in qrels.columns and qrels.duplicated(names[:2]).any():
         qrels = qrels.rename(columns={"iteration": "subtopic"})
     return as_qrels(qrels[names + (["subtopic"] if "subtopic" in qrels.columns else [])])

@@ -14,32 +14,27 @@ import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pandas as pd
 
-Readable = Path | zipfile.Path
-_GZIP = b"\x1f\x8b"
-# An archive member that unpacks to far more than it holds is a trap, not a data set.
-_LARGEST = 16 << 30
-_RATIO = 1000
+from ragkit.datasets.archives import Readable, TarPath, enter, open_bytes
 
 
 def as_path(path: Any) -> Readable:
-    """Make a path of a string or a path; a zip archive is entered, and nothing of it is unpacked to disk."""
-    if isinstance(path, zipfile.Path):
+    """Make a path of a string or a path; an archive is entered, and nothing of it is unpacked to disk."""
+    if isinstance(path, (zipfile.Path, TarPath)):
         return path
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"path must be a str or a path; got {type(path).__name__}.")
-    found = Path(path).expanduser()
-    if found.is_file() and zipfile.is_zipfile(found) and found.suffix != ".npz":
-        return zipfile.Path(found)
-    return found
+    return enter(Path(path).expanduser())
 
 
 def need_file(path: Any) -> Readable:
     """Make a path of what must be a file that is there."""
     found = as_path(path)
+    if isinstance(found, (zipfile.Path, TarPath)) and found.is_dir():
+        raise ValueError(f"{str(path)!r} is an archive; load_dataset reads the data set inside.")
     if not found.is_file():
         raise FileNotFoundError(f"there is no file {str(path)!r}.")
     return found
@@ -51,41 +46,22 @@ def suffix(path: Readable) -> str:
     return os.path.splitext(name)[1]
 
 
-def open_bytes(path: Readable) -> IO[bytes]:
-    """Open a file for reading, through gzip where its first bytes say so."""
-    if isinstance(path, zipfile.Path):
-        _check_member(path)
-    raw = io.BufferedReader(path.open("rb"))  # type: ignore[type-var, arg-type]
-    return gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == _GZIP else raw  # type: ignore[return-value]
-
-
-def _check_member(path: zipfile.Path) -> None:
-    info = path.root.getinfo(path.at)
-    if info.file_size > _LARGEST or info.file_size > _RATIO * max(info.compress_size, 1 << 20):
-        raise ValueError(
-            f"{path} would unpack to {info.file_size:,} bytes; unzip it yourself if you trust it."
-        )
-
-
 def lines(path: Readable, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Give the number and the text of each line that is not blank."""
     with open_bytes(path) as file:
-        try:
-            for number, raw in enumerate(file, 1):
-                try:
-                    text = raw.decode(encoding)
-                except UnicodeDecodeError as error:
-                    raise ValueError(
-                        f"{path.name}, line {number} is not {encoding}: {error.reason} at byte "
-                        f"{error.start}; give encoding=, for example encoding='latin-1'."
-                    ) from None
-                if number == 1:
-                    text = text.removeprefix("\ufeff")
-                text = text.rstrip("\r\n")
-                if text.strip():
-                    yield number, text
-        except (EOFError, gzip.BadGzipFile) as error:
-            raise ValueError(f"{path.name} is a damaged gzip file: {error}.") from None
+        for number, raw in enumerate(file, 1):
+            try:
+                text = raw.decode(encoding)
+            except UnicodeDecodeError as error:
+                raise ValueError(
+                    f"{path.name}, line {number} is not {encoding}: {error.reason} at byte "
+                    f"{error.start}; give encoding=, for example encoding='latin-1'."
+                ) from None
+            if number == 1:
+                text = text.removeprefix("\ufeff")
+            text = text.rstrip("\r\n")
+            if text.strip():
+                yield number, text
 
 
 def json_lines(path: Readable, encoding: str = "utf-8") -> Iterator[tuple[int, dict[str, Any]]]:

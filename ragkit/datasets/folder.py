@@ -1,4 +1,4 @@
-"""Whole data sets: BEIR folders and zips, the corpora that come with the package, and saving one."""
+"""Whole data sets: BEIR folders and archives, the corpora that come with the package, and saving one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ragkit.datasets.files import Readable, as_path, lines, open_bytes, write_atomic
+from ragkit.datasets.archives import Readable, TarPath, open_bytes
+from ragkit.datasets.files import as_path, lines, write_atomic
 from ragkit.datasets.trec import read_docs, read_qrels, read_queries, write_qrels, write_queries
 from ragkit.frames import as_docs, as_qrels, as_queries, check_choice, check_frame, some, warn
 from ragkit.frames.mixups import brief
@@ -51,11 +52,13 @@ class Dataset(NamedTuple):
 def load_dataset(
     name: Any, *, split: str | None = None, join_title: bool = False, encoding: str = "utf-8"
 ) -> Dataset:
-    """Load a teaching corpus by its name, or a BEIR folder or zip by its path.
+    """Load a teaching corpus by its name, or a BEIR folder or archive by its path.
 
     A folder holds ``corpus.jsonl`` and, where there are any, ``queries.jsonl``, ``qrels/<split>.tsv`` (or
     ``qrels.tsv``), ``spans.tsv`` (query-id, corpus-id, start, end) and ``vectors.npz`` (doc_ids, docs,
-    query_ids, queries). Files may be gzipped, or CSV, TSV or parquet instead of JSONL.
+    query_ids, queries). Files may be gzipped, or CSV, TSV or parquet instead of JSONL. Of a zip or tar
+    archive (``.tgz`` and the like too) nothing is unpacked to disk; one with names that lead out of it is
+    refused.
 
     Parameters
     ----------
@@ -172,20 +175,20 @@ def _find(name: Any) -> Readable:
         from ragkit.datasets.docstrings import docstrings_folder
 
         return docstrings_folder()
-    if not isinstance(name, (str, os.PathLike, zipfile.Path)):
+    if not isinstance(name, (str, os.PathLike, zipfile.Path, TarPath)):
         raise TypeError(
             f"load_dataset needs the name of a data set, {sorted([*known, 'docstrings'])}, or a path; "
             f"got {brief(name)}."
         )
     path = as_path(name)
-    if isinstance(path, zipfile.Path):
+    if isinstance(path, (zipfile.Path, TarPath)):
         return _inside(path, str(name))
     if path.is_dir():
         return path
     if path.is_file():
         raise FileNotFoundError(
-            f"{str(name)!r} is a file, neither a folder nor a zip; read_docs, read_queries, read_qrels and "
-            "read_run read single files."
+            f"{str(name)!r} is a file, neither a folder nor an archive; read_docs, read_queries, read_qrels "
+            "and read_run read single files."
         )
     names = sorted([*known, "docstrings"])
     if isinstance(name, str) and not re.search(r"[\\/.]", name):
@@ -194,18 +197,11 @@ def _find(name: Any) -> Readable:
         raise ValueError(
             f"unknown data set {name!r}; choose one of {names}, or give the path of a folder.{guess}"
         )
-    raise FileNotFoundError(f"there is no folder or zip {str(name)!r}; the known data sets are {names}.")
+    raise FileNotFoundError(f"there is no folder or archive {str(name)!r}; the known data sets are {names}.")
 
 
-def _inside(archive: zipfile.Path, name: str) -> zipfile.Path:
-    """Find the folder with the corpus in a zip; nothing is unpacked, so nothing can be written outside."""
-    unsafe = [
-        m for m in archive.root.namelist() if m.startswith(("/", "\\")) or ".." in re.split(r"[\\/]", m)
-    ]
-    if unsafe:
-        raise ValueError(
-            f"{name} holds names that leave its folder: {some(unsafe)}; it is not to be trusted."
-        )
+def _inside(archive: Any, name: str) -> Readable:
+    """Find the folder with the corpus in an archive: its root, or a folder there."""
     for folder in (archive, *sorted((f for f in archive.iterdir() if f.is_dir()), key=str)):
         if _file(folder, "corpus") is not None:
             return folder

@@ -5,8 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import zipfile
-from collections import namedtuple
 
 import numpy as np
 import pandas as pd
@@ -86,7 +84,7 @@ def test_names_are_listed_when_one_is_unknown(tmp_path):
         ValueError, match=r"unknown data set 'fieldgude'.*'docstrings'.*Did you mean 'fieldguide'"
     ):
         rk.load_dataset("fieldgude")
-    with pytest.raises(FileNotFoundError, match="no folder or zip"):
+    with pytest.raises(FileNotFoundError, match="no folder or archive"):
         rk.load_dataset(tmp_path / "nothing")
     with pytest.raises(FileNotFoundError, match=r"no corpus.jsonl; found 'a.txt'"):
         rk.load_dataset(write(tmp_path, {"a.txt": ""}))
@@ -104,34 +102,6 @@ def test_corpora_that_come_with_the_package_load(name):
     if data.spans is not None:
         texts = data.docs.set_index("doc_id")["text"]
         assert all(texts[r.doc_id][r.start : r.end].strip() for r in data.spans.itertuples())
-
-
-def test_zip_is_read_without_unpacking(tmp_path):
-    with zipfile.ZipFile(tmp_path / "d.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in FILES.items():
-            archive.writestr(f"d/{name}", content)
-    assert rk.load_dataset(tmp_path / "d.zip").qrels["relevance"].tolist() == [2, 0]
-    assert [f.name for f in tmp_path.iterdir()] == ["d.zip"]
-
-
-@pytest.mark.parametrize("member", ["../evil.txt", "/abs/evil.txt", "a/../../evil2.txt", "..\\evil.txt"])
-def test_archives_whose_names_leave_the_folder_are_refused(tmp_path, member):  # SEC-02
-    with zipfile.ZipFile(tmp_path / "d.zip", "w") as archive:
-        archive.writestr("corpus.jsonl", CORPUS)
-        archive.writestr(member, "evil")
-    with pytest.raises(ValueError, match="not to be trusted"):
-        rk.load_dataset(tmp_path / "d.zip")
-    assert not list(tmp_path.parent.glob("evil*"))
-
-
-def test_an_archive_that_unpacks_to_far_more_than_it_holds_is_refused(tmp_path, monkeypatch):
-    import ragkit.datasets.files as files
-
-    monkeypatch.setattr(files, "_LARGEST", 1000)
-    with zipfile.ZipFile(tmp_path / "d.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("corpus.jsonl", CORPUS * 100)
-    with pytest.raises(ValueError, match="would unpack to"):
-        rk.load_dataset(tmp_path / "d.zip")
 
 
 def test_vectors_come_in_the_order_of_the_rows_and_no_pickle_is_opened(tmp_path):  # SEC-01
@@ -406,23 +376,6 @@ def test_parquet_where_pyarrow_is(tmp_path):
     pytest.importorskip("pyarrow")
     pd.DataFrame({"doc_id": ["1"], "text": ["x"]}).to_parquet(tmp_path / "c.parquet")
     assert rk.read_docs(tmp_path / "c.parquet").values.tolist() == [["1", "x"]]
-
-
-def test_data_sets_of_ir_datasets_by_their_shape():
-    Doc, Query, Qrel = (
-        namedtuple("Doc", "doc_id title abstract"),
-        namedtuple("Query", "query_id text"),
-        namedtuple("Qrel", "query_id doc_id relevance iteration"),
-    )
-
-    class Data:
-        docs_iter = staticmethod(lambda: iter([Doc("1", "T", "A")]))
-        queries_iter = staticmethod(lambda: iter([Query("q", "t")]))
-        qrels_iter = staticmethod(lambda: iter([Qrel("q", "1", 1, "a"), Qrel("q", "1", 2, "b")]))
-
-    data = rk.from_ir_datasets(Data())
-    assert data.docs["text"].tolist() == ["T A"] and data.queries.values.tolist() == [["q", "t"]]
-    assert data.qrels["subtopic"].tolist() == ["a", "b"]
 
 
 def test_drop_self_counts_ranks_anew():
