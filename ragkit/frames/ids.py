@@ -40,17 +40,15 @@ def as_ids(values: Any, name: str) -> pd.Series:
     ['001', 'NA', '7']
     """
     series = pd.Series(values, copy=False).reset_index(drop=True)
+    if series.isna().any():
+        raise ValueError(_missing(series, name))
     if isinstance(series.dtype, pd.CategoricalDtype):
-        if series.isna().any():
-            raise ValueError(_missing(series, name))
         categories = series.cat.categories
         if pd.api.types.infer_dtype(categories, skipna=False) != "string" or "" in categories:
             series = series.cat.rename_categories(_texts(list(categories), name))
         return series
     if pd.api.types.is_integer_dtype(series.dtype):
         return series.astype(str)
-    if series.isna().any():
-        raise ValueError(_missing(series, name))
     if pd.api.types.infer_dtype(series, skipna=False) == "string":
         empty = series.to_numpy(dtype=object) == ""  # all strings: numpy need not look for missing ones
         if empty.any():

@@ -201,7 +201,7 @@ def rank_by_score(run: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         The rows sorted by query (in order of first appearance) and rank, with a new ``rank`` column
-        that starts at 1.
+        that starts at 1; ``score`` is float32 or float64.
 
     Raises
     ------
@@ -225,6 +225,8 @@ def rank_by_score(run: pd.DataFrame) -> pd.DataFrame:
     codes, _ = group_codes(query)
     order = tie_order(codes, scores, lambda rows: as_ids(run[unit].iloc[rows], unit))
     ranked = run.iloc[order].reset_index(drop=True)
+    if ranked["score"].dtype != scores.dtype:
+        ranked = ranked.assign(score=scores[order])
     return with_column(ranked, "rank", ranks_within(codes[order]), before="score")
 
 

@@ -60,6 +60,11 @@ class Store:
         """The unit ids in document order."""
         return list(self._table)
 
+    @property
+    def unit(self) -> str:
+        """What is retrieved: ``"chunk_id"`` where chunks are held, else ``"doc_id"``."""
+        return self._table.unit
+
     def __len__(self) -> int:
         return len(self._table)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -190,6 +190,7 @@ class DocTable:
         DataFrame
             A copy, ready for :meth:`commit`.
         """
+        docs = list(docs) if isinstance(docs, Iterator) else docs  # what is read once must be counted first
         frame = as_docs(docs, start=self._free_number(docs), need_text=self.need_text)
         unit = unit_column(frame, "docs")
         if self._slot and unit != self.unit:
@@ -203,9 +204,9 @@ class DocTable:
 
     def _free_number(self, docs: Any) -> int:
         """Find a number from which bare strings can be numbered without meeting an id that is there."""
-        if not isinstance(docs, (list, tuple, str)):
-            return len(self)
-        end = len(self) + (1 if isinstance(docs, str) else len(docs))
+        if isinstance(docs, (pd.DataFrame, pd.Series, Mapping)):
+            return len(self)  # their ids come with them
+        end = len(self) + (len(docs) if isinstance(docs, Sized) and not isinstance(docs, str) else 1)
         if not any(str(number) in self._slot for number in range(len(self), end)):
             return len(self)
         return 1 + max(int(unit) for unit in self._slot if unit.isascii() and unit.isdigit())

@@ -178,7 +178,7 @@ def _coerced(name: str, run: Any) -> pd.DataFrame:
 def _one_unit(frames: Mapping[str, pd.DataFrame]) -> str:
     """Name the unit that all runs share; runs without rows fit either."""
     units = {name: unit_column(frame) for name, frame in frames.items()}
-    filled = {name: unit for name, unit in units.items() if len(frames[name])} or units
+    filled = {name: unit for name, unit in units.items() if len(frames[name])}
     if len(set(filled.values())) > 1:
         chunks = [name for name, unit in filled.items() if unit == "chunk_id"]
         others = [name for name in filled if name not in chunks]
@@ -186,7 +186,7 @@ def _one_unit(frames: Mapping[str, pd.DataFrame]) -> str:
             f"fuse needs runs over one unit; chunks in {some(chunks)}, documents in {some(others)}. "
             "Collapse the chunk runs first: rk.best_per_doc(run)."
         )
-    unit = next(iter(filled.values()))
+    unit = max((filled or units).values(), key=lambda name: name == "chunk_id")
     for name, frame in list(frames.items()):
         if unit not in frame.columns:
             frames[name] = frame.assign(**{unit: frame["doc_id"]})  # type: ignore[index]

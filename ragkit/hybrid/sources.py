@@ -127,7 +127,7 @@ def search_vectors(store: VectorStore, ask: Ask, knobs: Knobs) -> Found:
         usable = written_queries(ask.frame) if store.can_embed else np.zeros(len(ask.frame), dtype=bool)
         asked, vectors = ask.frame[usable].reset_index(drop=True), None
     if not len(asked):
-        return Found(empty_run(), ~usable)
+        return Found(empty_run(store.unit), ~usable)
     run = store.search(asked, vectors=vectors, top_k=knobs.pool, min_score=knobs.min_score, where=knobs.where)
     if knobs.min_score is None:  # no row at all: the text means nothing to the embedder
         usable = usable & ask.frame["query_id"].isin(run["query_id"]).to_numpy(dtype=bool)

@@ -220,3 +220,10 @@ def test_a_column_that_stands_twice_is_named(make):
     frame = pd.DataFrame([["a", "q", "t", "u"]], columns=["doc_id", "query_id", "text", "text"])
     with pytest.raises(ValueError, match="stand twice: 'text'"):
         make(frame)
+
+
+def test_a_missing_whole_number_is_no_id():
+    ids = pd.Series([1, None], dtype="Int64")
+    with pytest.raises(ValueError, match="doc_id is missing in row 1"):
+        rk.as_docs(pd.DataFrame({"doc_id": ids, "text": ["x", "y"]}))
+    assert as_ids(ids[:1], "doc_id").tolist() == ["1"]

@@ -123,3 +123,13 @@ def test_warnings_point_at_the_users_own_line():
     with pytest.warns(rk.RetrievalWarning) as caught:
         rk.mmr(run, {"x": [1.0, 0.0], "y": [0.0, 1.0]}, top_k=5)
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("dtype", ["int64", "Int64", "object", "float32", "Float64"])
+@pytest.mark.parametrize("by", [rk.rank_by_score, rk.as_run, rk.best_per_doc])
+def test_scores_of_a_ranked_run_are_floats(by, dtype):
+    run = pd.DataFrame({"query_id": "q", "doc_id": ["a", "b"], "score": pd.Series([1, 2], dtype=dtype)})
+    ranked = by(run)
+    assert ranked["score"].dtype == (np.float32 if dtype == "float32" else np.float64)
+    assert ranked[["doc_id", "score"]].values.tolist() == [["b", 2.0], ["a", 1.0]]
+    assert run["score"].dtype == dtype

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +25,36 @@ def test_overwriting_keeps_the_place_and_adding_again_goes_to_the_end():
     table.discard(["b"])
     add(table, {"b": "5"})
     assert table.frame.values.tolist() == [["a", "4"], ["c", "3"], ["b", "5"]]
+
+
+@pytest.mark.parametrize(
+    "many",
+    [
+        list,
+        tuple,
+        iter,
+        np.array,
+        pd.Index,
+        lambda texts: (t for t in texts),
+        lambda ts: dict.fromkeys(ts).keys(),
+    ],
+    ids=["list", "tuple", "iterator", "array", "index", "generator", "keys"],
+)
+def test_bare_texts_never_take_an_id_that_is_there(many):
+    # Two of "0", "1", "2" are left; a count of documents alone would call the next one "2" again.
+    table = DocTable()
+    add(table, ["x", "y", "z"])
+    table.discard(["0"])
+    add(table, many(["new", "newer"]))
+    assert table.frame.values.tolist() == [["1", "y"], ["2", "z"], ["3", "new"], ["4", "newer"]]
+
+
+def test_a_single_document_without_an_id_never_takes_one_that_is_there():
+    table = DocTable()
+    add(table, ["x", "y"])
+    table.discard(["0"])
+    add(table, SimpleNamespace(page_content="new", metadata={}))
+    assert table.frame["doc_id"].tolist() == ["1", "2"]
 
 
 def test_compact_closes_gaps_and_keeps_the_order():

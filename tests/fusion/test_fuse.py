@@ -583,3 +583,10 @@ def assert_equal_up_to_ties(got, score, expected):
     for places in groups.values():
         assert {got[p] for p in places} == {expected[p] for p in places}
     assert len(got) == len(expected)
+
+
+def test_runs_without_rows_fit_any_unit():
+    chunks = pd.DataFrame({"query_id": [], "chunk_id": [], "doc_id": [], "score": []})
+    docs = chunks.drop(columns="chunk_id")
+    for runs in ({"a": chunks, "b": docs}, {"a": docs, "b": chunks}):
+        assert rk.fuse(runs).columns[:3].tolist() == ["query_id", "chunk_id", "doc_id"]

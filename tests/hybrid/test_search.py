@@ -460,3 +460,12 @@ def test_the_whole_search_agrees_with_the_seed(name):
     assert len(run) == len(expected)
     for places in groups.values():  # recorded pairs that end in a tie are compared as sets
         assert {order(run)[p] for p in places} == {expected[p] for p in places}
+
+
+@pytest.mark.parametrize("queries", ["", [], "  "])
+def test_no_query_over_chunks_gives_no_rows_of_chunks(queries):
+    chunks = rk.chunk({"a": "red fox. blue whale."}, size=10)
+    hybrid = rk.HybridSearch(rk.KeywordIndex(chunks), rk.VectorStore(chunks))
+    run = hybrid.search(queries)
+    assert len(run) == 0 and run.columns[:3].tolist() == ["query_id", "chunk_id", "doc_id"]
+    assert run.columns.tolist() == hybrid.search("fox").columns.tolist()
