@@ -2,15 +2,9 @@
 
 from ragkit.datasets.convert import drop_self, from_ir_datasets, to_dict, to_tuples
 from ragkit.datasets.folder import Dataset, Vectors, list_datasets, load_dataset, save_dataset
-from ragkit.datasets.trec import (
-    read_docs,
-    read_qrels,
-    read_queries,
-    read_run,
-    write_qrels,
-    write_queries,
-    write_run,
-)
+from ragkit.datasets.qrels import read_qrels, write_qrels
+from ragkit.datasets.runs import read_run, write_run
+from ragkit.datasets.texts import read_docs, read_queries, write_queries
 
 __all__ = [
     "Dataset",

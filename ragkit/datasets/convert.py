@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ragkit.datasets.folder import Dataset
-from ragkit.datasets.trec import subtopic_texts
+from ragkit.datasets.qrels import subtopic_texts
 from ragkit.frames import (
     as_docs,
     as_qrels,

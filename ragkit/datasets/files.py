@@ -46,6 +46,11 @@ def suffix(path: Readable) -> str:
     return os.path.splitext(name)[1]
 
 
+def is_table(path: Readable) -> bool:
+    """Say whether a file has named columns, whatever is in it."""
+    return suffix(path) in (".jsonl", ".json", ".ndjson", ".csv", ".parquet")
+
+
 def lines(path: Readable, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Give the number and the text of each line that is not blank."""
     with open_bytes(path) as file:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import re
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +14,8 @@ import pandas as pd
 
 from ragkit.datasets.archives import Readable, TarPath, open_bytes
 from ragkit.datasets.files import as_path, lines, write_atomic
-from ragkit.datasets.trec import read_docs, read_qrels, read_queries, write_qrels, write_queries
+from ragkit.datasets.qrels import read_qrels, write_qrels
+from ragkit.datasets.texts import json_rows, read_docs, read_queries, write_queries
 from ragkit.frames import as_docs, as_qrels, as_queries, check_choice, check_frame, some, warn
 from ragkit.frames.mixups import brief
 
@@ -351,13 +350,3 @@ def _write_vectors(path: Path, parts: Dataset) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.npz")
     np.savez_compressed(temporary, allow_pickle=False, **arrays)  # type: ignore[arg-type]
     os.replace(temporary, path)
-
-
-def json_rows(frame: pd.DataFrame, id_name: str) -> Iterator[str]:
-    """Give one line of JSON per row, with the id under BEIR's name ``_id``; missing cells are left out."""
-    for row in frame.to_dict("records"):
-        item = {"_id": str(row.pop(id_name))}
-        for name, value in row.items():
-            if not (pd.api.types.is_scalar(value) and pd.isna(value)):
-                item[str(name)] = value.item() if isinstance(value, np.generic) else value
-        yield json.dumps(item, ensure_ascii=False) + "\n"

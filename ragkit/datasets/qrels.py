@@ -1,0 +1,159 @@
+"""Judgements in files: TREC's columns, BEIR's tables, JSONL, CSV and parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ragkit.datasets.columns import NAMES, named, split_lines, words
+from ragkit.datasets.files import is_table, need_file, suffix, table, write_atomic
+from ragkit.frames import as_qrels
+
+
+def read_qrels(path: Any, *, subtopics: bool | None = None, encoding: str = "utf-8") -> pd.DataFrame:
+    """Read judgements: TREC's four columns, BEIR's table with or without header, JSONL, CSV or parquet.
+
+    Parameters
+    ----------
+    path : str or path
+        May be gzipped; columns are separated by any blanks or tabs.
+    subtopics : bool, optional
+        Whether the second column of a TREC file is the subtopic; None says yes when a document occurs
+        with several of them.
+    encoding : str, default="utf-8"
+        A byte-order mark is skipped; bytes that do not fit raise.
+
+    Returns
+    -------
+    DataFrame
+        ``query_id, doc_id, relevance`` (and ``subtopic``). A grade such as ``1.0`` is 1; 2.5 raises.
+
+    Raises
+    ------
+    ValueError
+        For a line that cannot be read; the message has the file and the line.
+
+    See Also
+    --------
+    write_qrels : The other way.
+    """
+    found = need_file(path)
+    if is_table(found):
+        frame = named(table(found, encoding), ("query_id", "doc_id", "relevance"), found.name)
+        return as_qrels(frame)
+    rows = split_lines(found, encoding)
+    if not rows:
+        return as_qrels({})
+    header = _header(rows[0][1])
+    if header:
+        frame = _qrels_with_header(rows, header, found.name)
+    else:
+        frame = _qrels_without_header(rows, found.name, subtopics)
+    return as_qrels(frame)
+
+
+def _header(fields: list[str]) -> list[str]:
+    """Give the column names, if the first line holds names and no judgement."""
+    lowered = [f.lower() for f in fields]
+    known = {s for spellings in NAMES.values() for s in spellings} | {"subtopic", "iteration", "iter", "q0"}
+    return lowered if len(lowered) > 2 and all(f in known for f in lowered) else []
+
+
+def _qrels_with_header(rows: list, header: list[str], what: str) -> pd.DataFrame:
+    body = []
+    for number, fields, text in rows[1:]:
+        # A subtopic may be empty or hold blanks, so a table with tabs is cut at its tabs.
+        cells = text.split("\t") if "\t" in text else fields
+        if not len(header) - ("subtopic" in header) <= len(cells) <= len(header):
+            raise ValueError(f"{what}, line {number} has {len(cells)} fields; the header has {len(header)}.")
+        cells = [cell.strip() for cell in cells]
+        body.append([*cells, *[""] * (len(header) - len(cells))])
+    frame = named(pd.DataFrame(body, columns=header), ("query_id", "doc_id", "relevance"), what)
+    numbers = [number for number, _, _ in rows[1:]]
+    return frame.assign(relevance=[_grade(v, what, n) for v, n in zip(frame["relevance"], numbers)])
+
+
+def _qrels_without_header(rows: list, what: str, subtopics: bool | None) -> pd.DataFrame:
+    width = len(rows[0][1])
+    if width not in (3, 4):
+        raise ValueError(
+            f"{what}, line {rows[0][0]} has {width} fields; judgements have 4 (query, iteration, document, "
+            "grade), or 3 (query, document, grade)."
+        )
+    for number, fields, _ in rows:
+        if len(fields) != width:
+            raise ValueError(f"{what}, line {number} has {len(fields)} fields; the first line has {width}.")
+    table_ = pd.DataFrame(
+        {
+            "query_id": [f[0] for _, f, _ in rows],
+            "doc_id": [f[-2] for _, f, _ in rows],
+            "relevance": [_grade(f[-1], what, number) for number, f, _ in rows],
+        }
+    )
+    if width == 3 or subtopics is False:
+        return table_
+    with_topic = table_.assign(subtopic=[f[1] for _, f, _ in rows])
+    repeated = table_.duplicated(["query_id", "doc_id"]).any()
+    distinct = not with_topic.duplicated(["query_id", "doc_id", "subtopic"]).any()
+    return with_topic if subtopics or (subtopics is None and repeated and distinct) else table_
+
+
+def _grade(text: str, what: str, number: int) -> int:
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value) or value != np.floor(value):
+        raise ValueError(f"{what}, line {number}: a grade must be a whole number; got {text!r}.")
+    return int(value)
+
+
+def write_qrels(qrels: Any, path: Any) -> None:
+    """Write judgements: a file that ends in ``.tsv`` in BEIR's form, any other in TREC's four columns.
+
+    Parameters
+    ----------
+    qrels : judgements
+        Whatever :func:`ragkit.as_qrels` takes. A subtopic becomes TREC's second column, or BEIR's fourth.
+    path : str or path
+        Where to; ``.gz`` packs.
+
+    Raises
+    ------
+    ValueError
+        If an id holds blanks (tabs, for BEIR's form), which the format cannot hold.
+
+    See Also
+    --------
+    read_qrels : The other way.
+    """
+    frame = as_qrels(qrels)
+    topic = subtopic_texts(frame) if "subtopic" in frame.columns else None
+    if suffix(Path(path)) == ".tsv":
+        write_atomic(path, _beir_qrels(frame, topic))
+        return
+    query, docs = words(frame["query_id"], "query_id"), words(frame["doc_id"], "doc_id")
+    iteration = ["0"] * len(frame) if topic is None else words(topic.replace("", "0"), "subtopic")
+    rows = zip(query, iteration, docs, frame["relevance"].tolist())
+    write_atomic(path, (f"{q} {i} {d} {r}\n" for q, i, d, r in rows))
+
+
+def _beir_qrels(frame: pd.DataFrame, topic: pd.Series | None) -> Iterator[str]:
+    yield "query-id\tcorpus-id\tscore" + ("" if topic is None else "\tsubtopic") + "\n"
+    topics = [""] * len(frame) if topic is None else topic.tolist()
+    for q, d, r, t in zip(frame["query_id"], frame["doc_id"], frame["relevance"], topics):
+        if any("\t" in cell or "\n" in cell for cell in (q, d, t)):
+            raise ValueError(
+                f"query {q!r}, document {d!r}: an id or subtopic holds a tab or a line end; rename it."
+            )
+        yield f"{q}\t{d}\t{r}" + ("" if topic is None else f"\t{t}") + "\n"
+
+
+def subtopic_texts(qrels: pd.DataFrame) -> pd.Series:
+    """Give the subtopics as texts, '' where there is none."""
+    texts = ["" if pd.isna(topic) else str(topic) for topic in qrels["subtopic"]]
+    return pd.Series(texts, index=qrels.index, dtype=object)
