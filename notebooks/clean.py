@@ -2,16 +2,19 @@
 
 ``python notebooks/clean.py`` rewrites them; ``python notebooks/clean.py --check`` only reports.
 Widget state and views are dropped (they break GitHub's viewer and name models that no longer live), cell
-ids are fixed and the Python version is left out, so that a second execution gives the same bytes.
+ids are fixed and the Python version is left out, so that a second execution gives the same bytes: with the
+versions in ``pins.txt``. With others ``--check`` names them, for outputs may differ from the committed ones.
 """
 
 from __future__ import annotations
 
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import nbformat
 
+HERE = Path(__file__).parent
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -57,10 +60,31 @@ def problems(notebook: nbformat.NotebookNode) -> list[str]:
     return found
 
 
+def pins() -> dict[str, str]:
+    """Read which versions made the outputs."""
+    lines = (HERE / "pins.txt").read_text(encoding="utf-8").splitlines()
+    return dict(line.split("==") for line in lines if line and not line.startswith("#"))
+
+
+def unpinned() -> list[str]:
+    """Name what is installed in another version than the one that made the outputs."""
+    found = []
+    for name, version in pins().items():
+        try:
+            here = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            here = "none"
+        if here != version:
+            found.append(f"{name} {here} (outputs: {version})")
+    return found
+
+
 def main(arguments: list[str]) -> int:
     """Clean or check all notebooks beside this file."""
     bad = 0
-    for path in sorted(Path(__file__).parent.glob("*.ipynb")):
+    if other := unpinned():
+        print(f"outputs may differ, other versions are installed: {', '.join(other)}")
+    for path in sorted(HERE.glob("*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
         if "--check" in arguments:
             for problem in problems(notebook):
