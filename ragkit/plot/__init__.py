@@ -4,10 +4,11 @@ from ragkit.plot.chunks import chunks
 from ragkit.plot.comparison import compare
 from ragkit.plot.curves import curves
 from ragkit.plot.diversity import lambda_ruler, tradeoff
-from ragkit.plot.evaluation import funnel, optimism, per_query, precision_recall, sweep
+from ragkit.plot.evaluation import funnel, optimism, per_query, precision_recall
 from ragkit.plot.overlap import overlap
 from ragkit.plot.pool import map, similarity
 from ragkit.plot.ranks import bump, contributions
+from ragkit.plot.sweeps import sweep
 from ragkit.plot.weights import weight_path, weight_simplex
 
 __all__ = [

@@ -101,7 +101,8 @@ def _frontier(ax: Axes, rows: pd.DataFrame, x: str, y: str) -> None:
     middle = (rows["lambda_from"] + rows["lambda_to"]).to_numpy(dtype=float) / 2
     ax.plot(xs, ys, color=GREY, linewidth=1, zorder=1)
     sizes = np.where(on_frontier(xs, ys), 52, 20)
-    ax.scatter(xs, ys, c=middle, cmap="cividis", vmin=0, vmax=1, s=sizes, edgecolors="white", zorder=2)
+    rim = {"edgecolors": "#444444", "linewidths": 0.7}  # dark dots are lost on a dark page without it
+    ax.scatter(xs, ys, c=middle, cmap="cividis", vmin=0, vmax=1, s=sizes, zorder=2, **rim)
     _key(ax, bool((sizes == 20).any()))
     ax.margins(0.12, 0.16)
     ends = (
@@ -137,7 +138,7 @@ def _key(ax: Axes, beaten: bool) -> None:
     dots: list[tuple[str, Any, float]] = [("λ near 0", dark, 7.0), ("λ near 1", light, 7.0)]
     dots += [("small: beaten", GREY, 4.5)] if beaten else []
     for name, colour, size in dots:
-        ax.plot([], [], "o", color=colour, markersize=size, markeredgecolor="white", label=name)
+        ax.plot([], [], "o", color=colour, ms=size, mec="#444444", mew=0.7, label=name)
 
 
 def on_frontier(x: np.ndarray, y: np.ndarray) -> np.ndarray:
