@@ -39,28 +39,10 @@ def label_width(names: Iterable[str]) -> str:
     return f"{12 + round(7.4 * max(map(len, names), default=0))}px"
 
 
-def decimals(value: float, least: int) -> int:
-    """Count the decimals that `value` needs, at most 6.
-
-    Parameters
-    ----------
-    value : float
-        A number as a person wrote it.
-    least : int
-        The fewest decimals given back.
-
-    Returns
-    -------
-    int
-        Decimals.
-    """
-    return next((n for n in range(least, 6) if round(value, n) == round(value, 6)), 6)
-
-
 def float_slider(
     name: str, value: float, *, low: float, high: float, step: float, tooltip: str, digits: int = 2
 ) -> Any:
-    """Make a slider for a number with decimals; it can be typed in exactly.
+    """Make a slider for a number with decimals, with a box that takes it exactly.
 
     Parameters
     ----------
@@ -69,7 +51,7 @@ def float_slider(
     value : float
         Where it starts; the range widens to hold it.
     low, high, step : float
-        Range and step.
+        Range, and step of the handle.
     tooltip : str
         What it does and which way it goes.
     digits : int, default=2
@@ -77,26 +59,17 @@ def float_slider(
 
     Returns
     -------
-    FloatSlider
+    Number
         The control.
     """
-    W = need_ipywidgets()
-    digits = decimals(value, digits)
-    return W.FloatSlider(
-        value=value,
-        min=min(low, value),
-        max=max(high, value),
-        step=min(step, 10.0**-digits) if digits > 2 else step,
-        description=name,
-        tooltip=tooltip,
-        readout_format=f".{digits}f",
-        continuous_update=True,
-        layout=W.Layout(width="auto"),
-    )
+    need_ipywidgets()
+    from ragkit.widgets.number import Number
+
+    return Number(name, value, low=low, high=high, step=step, tooltip=tooltip, digits=digits)
 
 
 def int_slider(name: str, value: int, *, low: int, high: int, tooltip: str, step: int = 1) -> Any:
-    """Make a slider for a whole number; it can be typed in exactly.
+    """Make a slider for a whole number, with a box that takes it exactly.
 
     Parameters
     ----------
@@ -109,24 +82,17 @@ def int_slider(name: str, value: int, *, low: int, high: int, tooltip: str, step
     tooltip : str
         What it does and which way it goes.
     step : int, default=1
-        Step of the arrow keys.
+        Step of the handle.
 
     Returns
     -------
-    IntSlider
+    Number
         The control.
     """
-    W = need_ipywidgets()
-    return W.IntSlider(
-        value=value,
-        min=min(low, value),
-        max=max(high, value),
-        step=step,
-        description=name,
-        tooltip=tooltip,
-        continuous_update=True,
-        layout=W.Layout(width="auto"),
-    )
+    need_ipywidgets()
+    from ragkit.widgets.number import Number
+
+    return Number(name, value, low=low, high=high, step=step, tooltip=tooltip, whole=True)
 
 
 def dropdown(name: str, value: Any, options: Mapping[str, Any] | Sequence[Any], *, tooltip: str) -> Any:
@@ -287,11 +253,14 @@ def section(title: str, controls: Sequence[Any], under: Mapping[str, Any] | None
             control.style.description_width = width
         rows += [control, *([under[control.description]] if control.description in under else [])]
     head = W.HTML(f'<div class="rk-panel"><div class="rk-title">{escape(title)}</div></div>')
-    return W.VBox([head, *rows], layout=W.Layout(min_width="0", margin="0 12px 4px 0"))
+    # Beside its label a slider needs room for its box, and a track long enough to aim on.
+    need = max(240, int(width[:-2]) + 170)
+    layout = W.Layout(flex=f"1 1 {need}px", min_width=f"min({need}px, 100%)", max_width=f"{2 * need}px")
+    return W.VBox([head, *rows], layout=layout)
 
 
 def side_by_side(blocks: Sequence[Any]) -> Any:
-    """Lay blocks out in columns of one width, as many as there is room for, in every line.
+    """Lay blocks out side by side, as many in a line as there is room for.
 
     Parameters
     ----------
@@ -300,52 +269,11 @@ def side_by_side(blocks: Sequence[Any]) -> Any:
 
     Returns
     -------
-    GridBox
-        The blocks; one that stands alone in the last line is no wider than the others.
+    HBox
+        The blocks; one that stands alone in the last line grows to twice what it needs, no more.
     """
     W = need_ipywidgets()
-    columns = "repeat(auto-fit, minmax(min(280px, 100%), 1fr))"
-    return W.GridBox(list(blocks), layout=W.Layout(grid_template_columns=columns, width="100%"))
-
-
-def set_exactly(slider: Any, value: float, least: int = 2) -> None:
-    """Set a slider to a value that its step would round, by making its step finer.
-
-    Parameters
-    ----------
-    slider : FloatSlider
-        The slider.
-    value : float
-        The value.
-    least : int, default=2
-        The fewest decimals shown.
-    """
-    digits = decimals(value, least)
-    if digits > int(slider.readout_format[1:-1]):
-        slider.step = min(slider.step, 10.0**-digits)
-        slider.readout_format = f".{digits}f"
-    slider.value = value
-
-
-def read(control: Any) -> Any:
-    """Read a control's value, free of the noise of binary fractions.
-
-    Parameters
-    ----------
-    control : widget
-        Any control.
-
-    Returns
-    -------
-    object
-        Sliders' numbers are rounded to the decimals they show.
-    """
-    value = control.value
-    if isinstance(value, float):
-        form = getattr(control, "readout_format", "")
-        digits = int(form[1:-1]) if form[:1] == "." and form[-1:] == "f" else 6
-        return round(value, digits) + 0.0
-    return value
+    return W.HBox(list(blocks), layout=W.Layout(flex_flow="row wrap", grid_gap="4px 12px", width="100%"))
 
 
 def _same(left: Any, right: Any) -> bool:

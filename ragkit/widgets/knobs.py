@@ -322,7 +322,7 @@ class Knobs:
         on = given["lambda_"] is not None
         return {
             "diversify": checkbox(
-                "MMR: no two results that say the same",
+                "MMR: no two results alike",
                 on,
                 tooltip="Off: lambda_ is None. On: results are picked one by one, each unlike those before.",
             ),

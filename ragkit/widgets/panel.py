@@ -9,19 +9,16 @@ from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
-from weakref import WeakKeyDictionary
 
 import pandas as pd
 
 from ragkit.frames import RetrievalWarning
-from ragkit.widgets import html
-from ragkit.widgets.controls import need_ipywidgets, read, toggle
+from ragkit.widgets import html, lifetime
+from ragkit.widgets.controls import need_ipywidgets, toggle
+from ragkit.widgets.ruler import Ruler
 from ragkit.widgets.throttle import Throttle
 
 SLOW = 0.15  # seconds: above this, work is throttled and announced
-
-# Which panels use a control: one that two panels share outlives the first that is closed.
-_USERS: WeakKeyDictionary[Any, set[int]] = WeakKeyDictionary()
 
 
 class Panel:
@@ -69,8 +66,8 @@ class Panel:
         self.controls: dict[str, Any] = {
             name: (shared or {}).get(name, control) for name, control in controls.items()
         }
-        for name in shared or {}:
-            _close(controls[name])
+        lifetime.close(controls[name] for name in shared or {})
+        self._rulers: dict[str, Ruler] = {}
         self.params: dict[str, Any] = {}
         self.value: pd.DataFrame = pd.DataFrame()
         self.error: str | None = None
@@ -96,7 +93,7 @@ class Panel:
 
     def _read(self) -> dict[str, Any]:
         """Read the controls: everything the screen depends on."""
-        return {name: read(control) for name, control in self.controls.items()}
+        return {name: control.value for name, control in self.controls.items()}
 
     def _public(self, state: dict[str, Any]) -> dict[str, Any]:
         """Choose from the state what is handed out as `params`."""
@@ -138,8 +135,7 @@ class Panel:
         self.widget.children = [*children, *tail]
         self.widget.layout.width = "100%"
         self.widget.add_class("rk")
-        for control in self.controls.values():
-            _USERS.setdefault(control, set()).add(id(self))
+        lifetime.claim(self, self.controls.values())
         try:
             self._run(first=True)
         except Exception:
@@ -160,7 +156,7 @@ class Panel:
         if self._held or self.closed:
             return
         # What a person drags may be throttled; what code sets must be there in its next line.
-        if change is not None and _from_page(change):
+        if change is not None and lifetime.from_page(change["owner"]):
             self._throttle()
         else:
             self._throttle.now()
@@ -288,17 +284,13 @@ class Panel:
         self.closed = True
         self._throttle.cancel()
         self._late.cancel()
-        for control in self.controls.values():
-            users = _USERS.get(control, set())
-            users.discard(id(self))
-            if not users:
-                _close(control)
-            else:
-                control.unobserve(self._changed, "value")
-        keep = {id(control) for control in self.controls.values()}
-        for widget in [*_tree(self.widget), self._message, self._code_box, self._code_toggle]:
-            if id(widget) not in keep:
-                _close(widget)
+        for ruler in self._rulers.values():
+            ruler.release()
+        others = lifetime.give_up(self, self.controls.values())
+        for control in others:
+            control.unobserve(self._changed, "value")
+        own = [*self.controls.values(), self.widget, self._message, self._code_box, self._code_toggle]
+        lifetime.close(own, but=others)
 
     # --- taking away -------------------------------------------------------------------------------
 
@@ -374,11 +366,6 @@ class Panel:
         return bundle
 
 
-def _from_page(change: Any) -> bool:
-    """Say whether a control was moved in the page, not by code: ipywidgets locks what it receives."""
-    return bool(getattr(change["owner"], "_property_lock", None))
-
-
 def _equal(left: dict[str, Any], right: dict[str, Any]) -> bool:
     """Compare two states; frames and functions in them count as equal when they are the same object."""
     if left.keys() != right.keys():
@@ -392,18 +379,3 @@ def _equal(left: dict[str, Any], right: dict[str, Any]) -> bool:
         if value != other:
             return False
     return True
-
-
-def _tree(widget: Any) -> Iterator[Any]:
-    """Walk over a widget and all that it holds."""
-    yield widget
-    for child in getattr(widget, "children", ()):
-        yield from _tree(child)
-
-
-def _close(widget: Any) -> None:
-    """Close a widget with its layout and style, which ipywidgets leaves behind."""
-    for part in (getattr(widget, "style", None), getattr(widget, "layout", None), widget):
-        if part is not None and hasattr(part, "close"):
-            part.unobserve_all()
-            part.close()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ragkit.widgets.controls import button, need_ipywidgets
+from ragkit.widgets.stops import inside
 
 
 def ruler(edges: Sequence[float], value: float, low: float = 0.0, high: float = 1.0) -> str:
@@ -45,46 +46,22 @@ def ruler(edges: Sequence[float], value: float, low: float = 0.0, high: float = 
     )
 
 
-def inside(left: float, right: float) -> float:
-    """Choose the number with the fewest decimals between two ends, near the middle.
-
-    Parameters
-    ----------
-    left, right : float
-        The ends, left < right.
-
-    Returns
-    -------
-    float
-        A number that a person would type.
-    """
-    middle = (left + right) / 2
-    for digits in range(1, 7):
-        near = round(middle, digits)
-        if left < near < right:
-            return near
-    return middle
-
-
 class Ruler:
-    """The ruler of one slider.
+    """The ruler of one slider, whose handle snaps to the marks.
 
     Parameters
     ----------
-    slider : FloatSlider
+    slider : Number
         The slider that it lies under.
-    move : callable
-        Sets the slider to a value, with as many decimals as that needs.
     label : int
         Width of the slider's label in pixels, for the marks to stand under its track.
     """
 
-    def __init__(self, slider: Any, move: Callable[[float], None], label: int):
+    def __init__(self, slider: Any, label: int):
         W = need_ipywidgets()
         self._slider = slider
-        self._move = move
         self.edges: list[float] = []
-        self.html = W.HTML(layout=W.Layout(flex="1 1 auto", width="auto", margin="0 12px 0 10px"))
+        self.html = W.HTML(layout=W.Layout(flex="1 1 auto", width="auto", margin="0 8px 0 16px"))
         back = button("◀", tooltip="To the next lower value at which the result changes", width="30px")
         on = button("▶", tooltip="To the next higher value at which the result changes", width="30px")
         back.on_click(lambda _: self.step(-1))
@@ -103,16 +80,25 @@ class Ruler:
             layout=W.Layout(align_items="center", overflow="visible"),
         )
 
-    def show(self, edges: Sequence[float]) -> None:
+    def show(self, edges: Sequence[float] | None) -> None:
         """Draw new marks.
 
         Parameters
         ----------
-        edges : sequence of float
-            Where the result changes.
+        edges : sequence of float or None
+            Where the result changes; None where there is nothing to mark, and the ruler goes out of sight.
         """
+        self.widget.layout.visibility = "hidden" if edges is None else "visible"
+        if edges is None:
+            self.release()
+            return
         self.edges = sorted({float(e) for e in edges})
+        self._slider.marks[self] = self.edges
         self.html.value = ruler(self.edges, self._slider.value, self._slider.min, self._slider.max)
+
+    def release(self) -> None:
+        """Let the slider move freely."""
+        self._slider.marks.pop(self, None)
 
     def step(self, by: int) -> None:
         """Move the slider into the stretch before or after the one it stands in.
@@ -127,4 +113,4 @@ class Ruler:
         at = sum(b <= self._slider.value for b in bounds[1:-1])
         to = at + by
         if 0 <= to < len(bounds) - 1:
-            self._move(inside(bounds[to], bounds[to + 1]))
+            self._slider.value = inside(bounds[to], bounds[to + 1])

@@ -16,7 +16,8 @@ from ragkit.vectors import VectorStore
 from ragkit.widgets import explore
 from ragkit.widgets.curve import best_stretch, mean_curve
 from ragkit.widgets.results import marked, snippet
-from ragkit.widgets.ruler import inside, ruler
+from ragkit.widgets.ruler import ruler
+from ragkit.widgets.stops import inside
 
 TEXTS = {
     "crane": "The crane dances in the marsh before it flies south in a grey flock.",
@@ -155,7 +156,7 @@ def test_the_start_is_the_start_of_search_itself(lab, hybrid):
 def test_every_control_says_what_it_does_and_which_way_it_goes(lab):
     for name, control in lab.controls.items():
         assert control.tooltip and len(control.tooltip) > 20, name
-        if hasattr(control, "readout_format"):
+        if hasattr(control, "handle"):
             assert any(word in control.tooltip for word in ("Right", "1:", "1 ")), name
 
 

@@ -9,15 +9,8 @@ import pytest
 
 from ragkit.frames import RetrievalWarning
 from ragkit.widgets import html
-from ragkit.widgets.controls import (
-    checkbox,
-    decimals,
-    dropdown,
-    float_slider,
-    int_slider,
-    label_width,
-    set_options,
-)
+from ragkit.widgets.controls import checkbox, dropdown, float_slider, int_slider, label_width, set_options
+from ragkit.widgets.number import decimals
 from ragkit.widgets.panel import Panel
 from ragkit.widgets.picture import Picture
 from ragkit.widgets.throttle import Throttle
@@ -111,13 +104,13 @@ def test_the_ends_of_a_slider_can_be_reached_and_binary_noise_is_gone(toy):
     calls = toy.calls
     toy.controls["lambda_"].value = 0.3
     assert toy.calls == calls and toy.value is table
-    assert toy.controls["lambda_"].readout_format == ".2f"
+    assert toy.controls["lambda_"].box.value == "0.30"
 
 
 def test_a_value_given_with_more_decimals_is_kept_and_shown():
     panel = Toy(lambda_=0.3125)
     assert panel.params["lambda_"] == 0.3125
-    assert panel.controls["lambda_"].readout_format == ".4f"
+    assert panel.controls["lambda_"].box.value == "0.3125"
     panel.close()
 
 
@@ -342,7 +335,7 @@ class Slow(Toy):
 def test_slow_work_is_throttled_and_says_that_it_is_working():
     async def drag(panel):
         for k in (4, 6, 7, 8, 9):
-            panel.controls["k"].set_state({"value": k})  # as a message from the page does
+            panel.controls["k"].handle.set_state({"value": k})  # as a message from the page does
             await asyncio.sleep(0)
         await asyncio.sleep(0.4)
 

@@ -18,7 +18,6 @@ from ragkit.widgets.controls import (
     button,
     dropdown,
     need_ipywidgets,
-    set_exactly,
     set_options,
     side_by_side,
 )
@@ -85,7 +84,9 @@ class Lab(Panel):
         self._charts = Charts(stages)
         self._toggles = plot_switches(plots)
         self._rulers = {
-            name: self._make_ruler(name) for name in ("lambda_", "weight") if name in self.controls
+            name: Ruler(self.controls[name], self._knobs.label_width(name))
+            for name in ("lambda_", "weight")
+            if name in self.controls
         }
         self._table: pd.DataFrame | None = None
         self._start(self._lay_out())
@@ -189,14 +190,6 @@ class Lab(Panel):
         self.controls["against"].layout.width = "220px"
         return [pin, clear, self.controls["against"]]
 
-    def _make_ruler(self, name: str) -> Ruler:
-        slider = self.controls[name]
-        return Ruler(slider, lambda value: self._move(slider, value), self._knobs.label_width(name))
-
-    def _move(self, slider: Any, value: float) -> None:
-        with self.batch():
-            set_exactly(slider, value)
-
     # --- pins ----------------------------------------------------------------------------------------------
 
     @property
@@ -299,9 +292,7 @@ class Lab(Panel):
         for name, ruler in self._rulers.items():
             path, column = found[name]
             shown = path is not None and (name == "weight" or self._state["diversify"])
-            ruler.widget.layout.visibility = "visible" if shown else "hidden"
-            if path is not None and shown:
-                ruler.show(path[column].tolist())
+            ruler.show(path[column].tolist() if path is not None and shown else None)
         if self._table is not None and self._late_cost > 0.05:
             self._show({"means": html.wrap(means_table(self._table, self._state["against"], stale=True))})
 

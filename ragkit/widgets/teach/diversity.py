@@ -24,7 +24,6 @@ from ragkit.widgets.controls import (
     float_slider,
     int_slider,
     need_ipywidgets,
-    set_exactly,
 )
 from ragkit.widgets.ruler import Ruler
 from ragkit.widgets.scales import SCALE_TIP
@@ -150,7 +149,7 @@ class TuneMMR(TeachPanel):
         }
         super().__init__(controls, shared=shared)
         label = int(column_width([self.controls[n] for n in ("lambda_", "top_k", "fetch_k", "scale")])[:-2])
-        self.ruler = Ruler(self.controls["lambda_"], self._move, label)
+        self.ruler = self._rulers["lambda_"] = Ruler(self.controls["lambda_"], label)
         back = button("one pick back", tooltip="Show the pick before")
         on = button("pick the next", tooltip="Show the next pick")
         back.on_click(lambda _: self.step(-1))
@@ -170,10 +169,6 @@ class TuneMMR(TeachPanel):
         """
         picks = max(len(self.value), 1)
         self.controls["step"].value = int(np.clip(self.controls["step"].value + by, 1, picks))
-
-    def _move(self, value: float) -> None:
-        with self.batch():
-            set_exactly(self.controls["lambda_"], value)
 
     def _public(self, state: dict[str, Any]) -> dict[str, Any]:
         out = {name: state[name] for name in ("query", "lambda_", "top_k", "fetch_k")}

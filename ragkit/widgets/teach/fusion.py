@@ -16,7 +16,7 @@ from ragkit.hybrid import weight_path
 from ragkit.hybrid.cache import StageCache, fingerprint
 from ragkit.plot.labels import unit_labels
 from ragkit.widgets import html
-from ragkit.widgets.controls import NONE, column_width, dropdown, float_slider, int_slider, set_exactly
+from ragkit.widgets.controls import NONE, column_width, dropdown, float_slider, int_slider
 from ragkit.widgets.curve import best_stretch, draw_curve, mean_curve
 from ragkit.widgets.ruler import Ruler
 from ragkit.widgets.scales import follow_method, scale_dropdown
@@ -149,15 +149,11 @@ class TuneFusion(TeachPanel):
         }
         super().__init__(controls, shared=shared)
         label = int(column_width([self.controls["weight"], self.controls["top_k"]])[:-2])
-        self.ruler = Ruler(self.controls["weight"], self._move, label)
+        self.ruler = self._rulers["weight"] = Ruler(self.controls["weight"], label)
         self._open(
             [("weight", ["weight", "top_k"]), ("method", ["method", "k", "normalize", "missing"])],
             {self.controls["weight"].description: self.ruler.widget},
         )
-
-    def _move(self, value: float) -> None:
-        with self.batch():
-            set_exactly(self.controls["weight"], value)
 
     def _public(self, state: dict[str, Any]) -> dict[str, Any]:
         by_rank = METHODS[state["method"]].by_rank
@@ -253,9 +249,7 @@ class TuneFusion(TeachPanel):
 
     def _committed(self) -> None:
         path = self._result.more["path"]
-        self.ruler.widget.layout.visibility = "hidden" if path is None else "visible"
-        if path is not None:
-            self.ruler.show(path["weight_from"].tolist())
+        self.ruler.show(None if path is None else path["weight_from"].tolist())
         follow_method(self, self._state["method"], _NEEDS_STORES)
 
     def _summary(self, state: dict[str, Any], result: Shown) -> str:
