@@ -17,8 +17,9 @@ from ragkit.frames.show import Table
 _CSS = (
     "<style>.rkc{font:14px/1.7 system-ui,sans-serif;max-width:60em}"
     ".rkc h4{margin:.8em 0 .2em;font-size:14px}"
-    ".rkc pre{white-space:pre-wrap;overflow-wrap:anywhere;word-break:normal;font:inherit;margin:0;padding:0;"
-    "border:0;background:transparent;color:inherit}"
+    # Doubled, for a theme that is chosen later comes later too.
+    ".rkc.rkc pre{white-space:pre-wrap;overflow-wrap:anywhere;word-break:normal;font:inherit;margin:0;"
+    "padding:0;border:0;background:transparent;color:inherit}"
     ".rkc span{padding:.12em 0}"
     ".rkc .c0{background:rgba(0,114,178,.20)}.rkc .c1{background:rgba(230,159,0,.24)}"
     ".rkc .o{background:rgba(127,127,127,.50)}"

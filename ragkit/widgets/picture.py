@@ -234,4 +234,6 @@ def _themed(svg: str, alt: str) -> str:
     for colour, themed in _THEME:
         rest = rest.replace(colour, themed)
     label = escape(alt, quote=True)
-    return f'{start} class="rk-plot" role="img" aria-label="{label}"><title>{label}</title>{rest}'
+    # Matplotlib leaves out the fill of what is black.
+    start = f'{start} class="rk-plot" fill="currentColor" role="img" aria-label="{label}"'
+    return f"{start}><title>{label}</title>{rest}"

@@ -128,7 +128,7 @@ def query_picker(queries: Any, query: str | None) -> tuple[pd.DataFrame, Any]:
         value=query if query is not None else ids[0],
         description="query",
         tooltip="The query on show; typing its first letters finds it",
-        layout=W.Layout(width="100%", max_width="640px"),
+        layout=W.Layout(width="auto", max_width="640px"),
         style={"description_width": "52px"},
     )
     return frame, picker

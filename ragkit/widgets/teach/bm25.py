@@ -263,7 +263,7 @@ class TuneBM25(TeachPanel):
         whole = [c for c in ("tf", "df") if c in shown and (shown[c] == shown[c].round()).all()]
         shown = shown.astype(dict.fromkeys(whole, "int64"))
         shown = shown.assign(unit=[labels.get(u, u) for u in shown["unit"]]).rename(
-            columns={"part": "word", "unit": "document"}
+            columns={"part": "word", "unit": "document", "length_norm": "length norm"}
         )
         return {"table": html.wrap(html.table(shown, caption="words of the query in each document"))}
 

@@ -99,7 +99,7 @@ class TuneChunks(TeachPanel):
         controls = {
             "doc_id": W.Dropdown(
                 options=pairs, value=start, description="doc_id", tooltip="The document on show",
-                layout=W.Layout(width="100%", max_width="640px"), style={"description_width": "56px"},
+                layout=W.Layout(width="auto", max_width="640px"), style={"description_width": "56px"},
             ),
             "method": dropdown("method", given["method"], methods, tooltip="Where the text may be cut"),
             "size": int_slider(
@@ -177,7 +177,9 @@ class TuneChunks(TeachPanel):
                 whole, share = self._whole(chunks, gold)
                 row |= {"answers whole in a chunk": f"{whole} of {len(gold)}", "share of the chunk": share}
             rows.append(row)
-        table = html.table(pd.DataFrame(rows), digits=2, caption="report")
+        # Lengths are whole numbers again: the report has them as floats, for there may be no chunk.
+        frame = pd.DataFrame(rows).convert_dtypes().rename(columns={"sentences_cut": "sentences cut"})
+        table = html.table(frame, digits=2, caption="report")
         shown = show_chunks(ways if len(ways) > 1 else result.value, doc, doc_id=state["doc_id"], spans=gold)
         return {"report": html.wrap(table), "text": shown._repr_html_()}
 

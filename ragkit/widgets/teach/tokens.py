@@ -99,7 +99,7 @@ class TuneTokens(TeachPanel):
         self.docs, self.stem = as_docs(docs), stem
         texts = as_queries(queries)["text"].tolist() if queries is not None else []
         start = given["text"] if given["text"] is not None else (texts[0] if texts else "")
-        wide = W.Layout(width="100%", max_width="640px")
+        wide = W.Layout(width="auto", max_width="640px")
         self._indexes = StageCache(6)
         controls = {
             "text": W.Combobox(

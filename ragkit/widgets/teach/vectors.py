@@ -86,7 +86,7 @@ class SimilarityLab(TeachPanel):
             description="sentences",
             tooltip="One sentence per line; vectors and cosines follow as you type",
             rows=max(5, sentences.count("\n") + 2),
-            layout=W.Layout(width="100%"),
+            layout=W.Layout(width="auto"),
             style={"description_width": "76px"},
         )
         super().__init__({"sentences": box}, shared=shared)
