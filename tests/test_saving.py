@@ -172,6 +172,24 @@ def test_foreign_folders_and_files_are_left_alone(tmp_path):
     assert (tmp_path / "thesis.txt").read_text() == "mine"
 
 
+@pytest.mark.parametrize("content", ['{"name": "an app"}', "not json"])
+def test_a_foreign_manifest_is_never_overwritten(tmp_path, content):
+    (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(ValueError, match="manifest.json"):
+        rk.KeywordIndex(DOCS).save(tmp_path)
+    assert [(f.name, f.read_text()) for f in tmp_path.iterdir()] == [("manifest.json", content)]
+
+
+def test_a_store_of_another_kind_is_never_overwritten(tmp_path):
+    store = rk.VectorStore(DOCS, vectors=VECTORS)
+    store.save(tmp_path)
+    with pytest.raises(
+        ValueError, match="holds a saved VectorStore; save the KeywordIndex in a folder of its"
+    ):
+        rk.KeywordIndex(DOCS).save(tmp_path)
+    assert rk.VectorStore.load(tmp_path).ids == store.ids
+
+
 def test_saving_again_replaces_and_leaves_nothing_behind(tmp_path):
     index = rk.KeywordIndex(DOCS)
     index.save(tmp_path)

@@ -44,13 +44,10 @@ def save_folder(
     Raises
     ------
     ValueError
-        If the folder holds other files, or a column cannot be written.
+        If the folder holds other files or a store of another kind, or a column cannot be written.
     """
     path = Path(folder)
-    if path.exists() and not path.is_dir():
-        raise ValueError(f"folder must be a folder; {str(path)!r} is a file.")
-    if path.is_dir() and any(path.iterdir()) and not (path / _MANIFEST).is_file():
-        raise ValueError(f"{str(path)!r} holds files that are no saved store; choose an empty folder.")
+    _check_free(path, kind)
     columns, of_docs = pack_docs(docs)
     contents = {
         "docs": (
@@ -71,6 +68,26 @@ def save_folder(
     for old in path.iterdir():
         if _NAME.fullmatch(old.name) and old.name not in used:
             old.unlink()
+
+
+def _check_free(path: Path, kind: str) -> None:
+    """Refuse to write over what is no earlier save of the same kind."""
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"folder must be a folder; {str(path)!r} is a file.")
+    if not path.is_dir() or not any(path.iterdir()):
+        return
+    if not (path / _MANIFEST).is_file():
+        raise ValueError(f"{str(path)!r} holds files that are no saved store; choose an empty folder.")
+    held = _read_manifest(path)["kind"]
+    if held != kind:
+        raise ValueError(f"{str(path)!r} holds a saved {held}; save the {kind} in a folder of its own.")
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    manifest = parse_json((path / _MANIFEST).read_bytes(), f"{_MANIFEST} in {str(path)!r}")
+    if not isinstance(manifest, dict) or not {"format", "kind", "files", "meta"} <= set(manifest):
+        raise ValueError(f"{_MANIFEST} in {str(path)!r} is not one of ragkit's.")
+    return manifest
 
 
 def load_folder(folder: Any, kind: str) -> tuple[dict[str, Any], pd.DataFrame, dict[str, np.ndarray]]:
@@ -102,9 +119,7 @@ def load_folder(folder: Any, kind: str) -> tuple[dict[str, Any], pd.DataFrame, d
     path = Path(folder)
     if not (path / _MANIFEST).is_file():
         raise FileNotFoundError(f"{str(path)!r} holds no saved {kind}: there is no {_MANIFEST} in it.")
-    manifest = parse_json((path / _MANIFEST).read_bytes(), f"{_MANIFEST} in {str(path)!r}")
-    if not isinstance(manifest, dict) or not {"format", "kind", "files", "meta"} <= set(manifest):
-        raise ValueError(f"{_MANIFEST} in {str(path)!r} is not one of ragkit's.")
+    manifest = _read_manifest(path)
     if manifest["kind"] != kind:
         raise ValueError(f"{str(path)!r} holds a {manifest['kind']}, not a {kind}; load it with that class.")
     if manifest["format"] != FORMAT:
