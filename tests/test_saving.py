@@ -175,7 +175,7 @@ def test_foreign_folders_and_files_are_left_alone(tmp_path):
 @pytest.mark.parametrize("content", ['{"name": "an app"}', "not json"])
 def test_a_foreign_manifest_is_never_overwritten(tmp_path, content):
     (tmp_path / "manifest.json").write_text(content)
-    with pytest.raises(ValueError, match="manifest.json"):
+    with pytest.raises(ValueError, match=r"manifest\.json"):
         rk.KeywordIndex(DOCS).save(tmp_path)
     assert [(f.name, f.read_text()) for f in tmp_path.iterdir()] == [("manifest.json", content)]
 
