@@ -72,7 +72,7 @@ PANELS = {
     "tune_chunks": (
         lambda **k: tune_chunks(DOCS, SPANS, **({"doc_id": "marsh", "size": 60} | k)),
         {"method": "fixed", "size": 40, "overlap": 10, "doc_id": "tower"},
-        {"docs": DOCS},
+        {"docs": DOCS, "spans": SPANS},
     ),
     "tune_tokens": (
         lambda **k: tune_tokens(DOCS, QUERIES, **k),
@@ -313,6 +313,77 @@ def test_chunks_are_those_of_chunk_and_whole_answers_are_counted():
         for s, e in zip(SPANS["start"], SPANS["end"])
     )
     assert f"{whole} of 2" in panel._views["report"] and "fixed" in panel._views["report"]
+    panel.close()
+
+
+MARSH = pd.DataFrame({"doc_id": ["marsh"], "text": ["One two. Three four. Five."]})
+GOLD = pd.DataFrame({"query_id": ["q"], "doc_id": ["marsh"], "start": [4], "end": [14]})  # "two. Three"
+
+
+def means_of(panel, system):
+    rows = panel.scores[panel.scores["system"] == system]
+    return rows.groupby("metric", sort=False)["value"].mean().round(6).to_dict()
+
+
+def test_chunks_are_scored_as_if_all_that_touch_gold_were_found():
+    panel = tune_chunks(MARSH, GOLD, method="sentence", size=12, overlap=0, beside=["fixed"])
+    assert panel.value["text"].tolist() == ["One two.", "Three four.", "Five."]
+    # Of the 10 characters of gold "One two." has 4 and "Three four." 5; the blank is in neither. 8 + 11 = 19.
+    assert means_of(panel, "sentence") == {
+        "span_recall": 0.9, "span_precision": round(9 / 19, 6), "span_iou": 0.45, "precision_omega": 0.45,
+    }  # fmt: skip
+    # "One two. Thr" and "ee four. Fiv" hold all 10, in 24.
+    omega = round(10 / 24, 6)
+    expected = {"span_recall": 1.0, "span_precision": omega, "span_iou": omega, "precision_omega": omega}
+    assert means_of(panel, "fixed") == expected
+    assert "if every chunk that touches gold were found" in panel._views["scores"]
+    assert '<td class="num">0.900</td>' in panel._views["scores"]
+    panel.close()
+
+
+def test_chunks_that_are_searched_are_scored_live_for_every_method_on_show():
+    queries = {"q": "birds nest"}
+    panel = tune_chunks(DOCS, SPANS, queries=queries, size=30, beside=["fixed", "seed"], top_k=2)
+    for size, top_k in ((30, 2), (60, 2), (60, 1)):
+        panel.set(size=size, top_k=top_k)
+        for method in ("sentence", "fixed", "seed"):
+            chunks = rk.chunk(DOCS, method=method, size=size)
+            run = rk.KeywordIndex(chunks).search(queries, top_k=top_k)
+            mine = panel.scores[panel.scores["system"] == method].drop(columns="system")
+            pd.testing.assert_frame_equal(
+                mine.reset_index(drop=True), rk.score_chunks(run, SPANS, chunks=chunks)
+            )
+            for mean in mine["value"]:
+                assert f"{mean:.3f}" in panel._views["scores"]
+        names = {"docs": DOCS, "spans": SPANS, "queries": queries}
+        exec(panel.code(setup=""), names)
+        assert {m: t["value"].tolist() for m, t in names["scores"].items()} == {
+            m: panel.scores.loc[panel.scores["system"] == m, "value"].tolist() for m in names["scores"]
+        }
+    panel.close()
+
+
+def test_chunks_are_searched_by_the_retriever_that_is_given():
+    made = []
+
+    def retriever(chunks):
+        made.append(len(chunks))
+        return rk.VectorStore(chunks, embed=embed)
+
+    panel = tune_chunks(DOCS, SPANS, queries={"q": "marsh"}, retriever=retriever, size=30, top_k=1)
+    chunks = rk.chunk(DOCS, size=30)
+    run = rk.VectorStore(chunks, embed=embed).search({"q": "marsh"}, top_k=1)
+    assert panel.scores["value"].tolist() == rk.score_chunks(run, SPANS, chunks=chunks)["value"].tolist()
+    panel.controls["doc_id"].value = "tower"  # another document to look at is no other way of chunking
+    assert made == [len(chunks)]
+    assert "retriever(chunks).search(queries, top_k=1)" in panel.code() and "`retriever`" in panel.code()
+    panel.close()
+
+
+def test_without_gold_nothing_is_scored():
+    panel = tune_chunks(DOCS, beside="fixed")
+    assert panel.scores.columns.tolist() == ["system", "query_id", "metric", "value"]
+    assert len(panel.scores) == 0 and "scores" not in panel._views and "score" not in panel.code()
     panel.close()
 
 

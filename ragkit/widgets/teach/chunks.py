@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,8 +15,15 @@ from ragkit.frames import as_docs
 from ragkit.plot.labels import shorten
 from ragkit.widgets import html
 from ragkit.widgets.controls import dropdown, int_slider, need_ipywidgets
-from ragkit.widgets.knobs import NONE
 from ragkit.widgets.teach.base import Shown, TeachPanel, call, head_of
+from ragkit.widgets.teach.spans import SpanScores
+
+_WORDS = (
+    "span_recall: the share of the gold that is found; span_precision: the share of gold in what is found; "
+    "span_iou: what is shared of both together; precision_omega: the precision that perfect retrieval would "
+    "reach."
+)
+_HATCHES = ("", "///", "...", "xxx", "---")
 
 
 def tune_chunks(
@@ -26,10 +34,16 @@ def tune_chunks(
     method: str = "sentence",
     size: int = 400,
     overlap: int | None = None,
-    beside: str | None = None,
+    beside: str | Sequence[str] | None = None,
+    queries: Any = None,
+    retriever: Callable[[pd.DataFrame], Any] | None = None,
+    top_k: int = 5,
     controls: Mapping[str, Any] | None = None,
 ) -> TuneChunks:
     """Open a panel on chunking: the text with its chunks, their sizes, and what the cuts do to the answers.
+
+    With gold passages the panel scores the methods on show over all documents, live: how much of the gold
+    what is retrieved holds, and how much else (:func:`ragkit.score_chunks`).
 
     Parameters
     ----------
@@ -37,27 +51,40 @@ def tune_chunks(
         What is cut.
     spans : DataFrame, optional
         Gold passages, ``query_id, doc_id, start, end``: with them the panel says how many lie whole in
-        one chunk.
+        one chunk, and scores the chunks.
     doc_id : str, optional
         The document to start with.
     method, size, overlap : optional
         Where the controls start; as in :func:`ragkit.chunk`.
-    beside : str, optional
-        A second method, shown beside the first.
+    beside : str or list of str, optional
+        Further methods, shown beside the first.
+    queries : queries, optional
+        What the chunks are searched with, for the scores; without them the search is taken to be perfect: it
+        finds every chunk that touches gold, and the scores are what this cut allows at best.
+    retriever : callable, optional
+        ``chunks -> store``, what searches them: ``lambda chunks: rk.VectorStore(chunks, embed=embed)``. A
+        KeywordIndex by default.
+    top_k : int, default=5
+        How many chunks are retrieved for each query.
     controls : dict of str to widget, optional
         Controls of another panel to share.
 
     Returns
     -------
     TuneChunks
-        The panel; ``panel.value`` holds the chunks of the document on show.
+        The panel; ``panel.value`` holds the chunks of the document on show, ``panel.scores`` the scores of
+        each method and query.
 
     See Also
     --------
     ragkit.chunk : What the controls call.
+    ragkit.score_chunks : What the scores are.
+    ragkit.sweep : The same over a grid of settings.
     """
-    given = {"doc_id": doc_id, "method": method, "size": size, "overlap": overlap, "beside": beside}
-    return TuneChunks(docs, spans, given, controls)
+    beside = [beside] if isinstance(beside, str) else list(beside or ())
+    given = {"doc_id": doc_id, "method": method, "size": size, "overlap": overlap, "beside": beside,
+             "top_k": top_k}  # fmt: skip
+    return TuneChunks(docs, spans, queries, retriever, given, controls)
 
 
 class TuneChunks(TeachPanel):
@@ -65,7 +92,7 @@ class TuneChunks(TeachPanel):
 
     Parameters
     ----------
-    docs, spans : object
+    docs, spans, queries, retriever : object
         As in :func:`tune_chunks`.
     given : dict
         Where the controls start.
@@ -75,17 +102,21 @@ class TuneChunks(TeachPanel):
 
     name: ClassVar[str] = "tune_chunks"
     PICTURES: ClassVar[dict[str, tuple[float, float]]] = {"sizes": (5.0, 2.2)}
-    BOXES: ClassVar[tuple[str, ...]] = ("report", "text")
+    BOXES: ClassVar[tuple[str, ...]] = ("report", "scores", "text")
 
     def __init__(
         self,
         docs: Any,
         spans: pd.DataFrame | None,
+        queries: Any,
+        retriever: Callable[[pd.DataFrame], Any] | None,
         given: Mapping[str, Any],
         shared: Mapping[str, Any] | None,
     ):
         W = need_ipywidgets()
         self.docs, self.spans = as_docs(docs), spans
+        self._scoring = None if spans is None else SpanScores(self.docs, spans, queries, retriever)
+        searched = self._scoring is not None and len(self._scoring.queries) > 0
         ids = self.docs["doc_id"].tolist()
         if not ids:
             raise ValueError("tune_chunks needs at least one document; got none.")
@@ -118,15 +149,19 @@ class TuneChunks(TeachPanel):
                 tooltip="Characters shared with the chunk before. -1: the default, a fifth of size. "
                 "Right: more.",
             ),
-            "beside": dropdown(
-                "beside",
-                given["beside"] or NONE,
-                [NONE, *methods],
-                tooltip="A second method, to compare with",
+            "beside": W.SelectMultiple(
+                options=methods, value=given["beside"], description="beside", rows=4,
+                tooltip="Further methods to compare with; hold Ctrl to choose several, or none",
+                layout=W.Layout(width="auto"),
             ),
+            **({"top_k": int_slider(
+                "top_k", given["top_k"], low=1, high=20,
+                tooltip="How many chunks are retrieved for each query, for the scores. Right: more.",
+            )} if searched else {}),
         }  # fmt: skip
         super().__init__(controls, shared=shared)
-        self._open([("cut", ["method", "size", "overlap"]), ("compare", ["beside"])])
+        compare = ["beside", *(["top_k"] if searched else [])]
+        self._open([("cut", ["method", "size", "overlap"]), ("compare", compare)])
 
     def _public(self, state: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -134,17 +169,52 @@ class TuneChunks(TeachPanel):
             "method": state["method"],
             "size": state["size"],
             "overlap": None if state["overlap"] < 0 else state["overlap"],
-            "beside": None if state["beside"] == NONE else state["beside"],
+            "beside": list(state["beside"]),
+            **({"top_k": state["top_k"]} if "top_k" in state else {}),
         }
+
+    @staticmethod
+    def _methods(params: Mapping[str, Any]) -> list[str]:
+        """The methods on show, the chosen one first."""
+        return list(dict.fromkeys([params["method"], *params["beside"]]))
 
     def _compute(self, state: dict[str, Any]) -> Shown:
         params = self._public(state)
         one = self.docs[self.docs["doc_id"] == params["doc_id"]].reset_index(drop=True)
         knobs = {"size": params["size"], "overlap": params["overlap"]}
-        ways = {params["method"]: chunk(one, method=params["method"], **knobs)}
-        if params["beside"] is not None:
-            ways[params["beside"]] = chunk(one, method=params["beside"], **knobs)
+        ways = {name: chunk(one, method=name, **knobs) for name in self._methods(params)}
         return Shown(ways[params["method"]], {"ways": ways, "doc": one})
+
+    # --- scores -------------------------------------------------------------------------------------------
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """The scores of the methods on show, ``system, query_id, metric, value``; empty without gold."""
+        return self._scored(self.params)
+
+    def _scored(self, params: Mapping[str, Any]) -> pd.DataFrame:
+        if self._scoring is None:
+            return pd.DataFrame({"system": [], "query_id": [], "metric": [], "value": []})
+        knobs = {"size": params["size"], "overlap": params["overlap"]}
+        tables = [
+            self._scoring.of({"method": name, **knobs}, params.get("top_k", 0)).assign(system=name)
+            for name in self._methods(params)
+        ]
+        return pd.concat(tables, ignore_index=True)[["system", "query_id", "metric", "value"]]
+
+    def _later(self, state: dict[str, Any], result: Shown) -> dict[str, str]:
+        if self._scoring is None:
+            return {}
+        scores = self._scored(self.params)
+        means = scores.pivot_table("value", "system", "metric", sort=False).reset_index()
+        means = means.rename(columns={"system": "method"}).rename_axis(columns=None)
+        how = "if every chunk that touches gold were found, and no other"
+        if "top_k" in self.params:
+            how = f"from the first {self.params['top_k']} chunks that {self._scoring.name} finds"
+        title = f"gold found in all {len(self.docs)} documents, {how}"
+        note = f"Means over {scores['query_id'].nunique()} queries. {_WORDS}"
+        head = f'<div class="rk-title">{escape(title)}</div><div class="rk-gone">{escape(note)}</div>'
+        return {"scores": html.wrap(head + html.table(means, caption="scores of the chunks"))}
 
     def _gold(self, doc_id: str) -> pd.DataFrame | None:
         if self.spans is None:
@@ -195,8 +265,12 @@ class TuneChunks(TeachPanel):
     def _program(self, params: dict[str, Any], setup: str | None) -> str:
         one = f"one = docs[docs['doc_id'] == {params['doc_id']!r}].reset_index(drop=True)\n"
         knobs = {name: params[name] for name in ("method", "size", "overlap")}
-        needs = "`docs`, the documents as a frame"
-        return head_of(setup, needs) + one + "value = " + call("rk.chunk", ["one"], knobs)
+        program = one + "value = " + call("rk.chunk", ["one"], knobs)
+        if self._scoring is None:
+            return head_of(setup, "`docs`, the documents as a frame") + program
+        scores, names = self._scoring.program(self._methods(params), knobs, params.get("top_k"))
+        needs = f"`docs` and `spans` as frames{''.join(f', `{name}`' for name in names)}"
+        return head_of(setup, needs) + program + scores
 
 
 def _draw_sizes(ax: Any, sizes: Mapping[str, np.ndarray]) -> None:
@@ -206,15 +280,8 @@ def _draw_sizes(ax: Any, sizes: Mapping[str, np.ndarray]) -> None:
     top = max((int(s.max()) for s in sizes.values() if len(s)), default=1)
     bins = np.linspace(0, top, 21)
     for n, (name, lengths) in enumerate(sizes.items()):
-        ax.hist(
-            lengths,
-            bins,
-            color=COLOURS[n],
-            alpha=0.55,
-            label=name,
-            histtype="stepfilled",
-            hatch=("", "///")[n],
-        )
+        look = {"color": COLOURS[n % len(COLOURS)], "hatch": _HATCHES[n % len(_HATCHES)], "alpha": 0.55}
+        ax.hist(lengths, bins, label=name, histtype="stepfilled", **look)
     if len(sizes) > 1:
         ax.legend(frameon=False, fontsize=9)
     ax.set_xlabel("characters in a chunk")
