@@ -90,7 +90,9 @@ def compare(
     Warns
     -----
     RetrievalWarning
-        If scores do not hold the same queries: those that one lacks are left out.
+        If scores do not hold the same queries: those that one lacks are left out. If judgements that come
+        from a pool cover the runs unevenly, so that some are scored on what nobody judged; and where
+        :func:`ragkit.evaluate` warns.
 
     See Also
     --------

@@ -15,6 +15,7 @@ from ragkit.frames.messages import count
 from ragkit.metrics.diversity import Lists
 from ragkit.metrics.judged import Judged, Judgements, code_judgements, codes_in, queries_in
 from ragkit.metrics.names import SPECS, Metric, parse_metrics
+from ragkit.metrics.pool import judged_share, pool_depth, warn_of_gaps
 from ragkit.similarity import gather_vectors, normalize_rows
 
 
@@ -34,6 +35,10 @@ class Scored:
         Whether the run holds documents and none of them is judged.
     instead : list of str
         Where no query of the run is judged at all: those that are.
+    depth : int or None
+        The rank down to which it matters whether results are judged; None where it does not.
+    share : float or None
+        How many of the results down to there are judged; None where the judgements are no pool.
     """
 
     queries: pd.Index
@@ -41,6 +46,8 @@ class Scored:
     unjudged: list[str] = field(default_factory=list)
     strange: bool = False
     instead: list[str] = field(default_factory=list)
+    depth: int | None = None
+    share: float | None = None
 
 
 def evaluate(
@@ -84,7 +91,9 @@ def evaluate(
     Warns
     -----
     RetrievalWarning
-        If queries of the run have no judgements, or if no document of the run is judged at all.
+        If queries of the run have no judgements; if no document of the run is judged at all; or if most of
+        the first ten results have no judgement where the judgements come from a pool, which is when most
+        queries have ten or more and some of them say "not relevant".
 
     See Also
     --------
@@ -155,7 +164,9 @@ def score_run(
     strange = judged is not None and judged.retrieved.any() and not judged.rank.any()
     foreign = qrels is not None and 0 < len(in_run) == len(unjudged)
     instead = list(judgements.judged) if foreign else []
-    return Scored(queries, values, unjudged, bool(strange), instead)
+    depth = pool_depth(metrics) if known is None and judged is not None else None
+    share = judged_share(judged, depth) if depth is not None else None  # type: ignore[arg-type]
+    return Scored(queries, values, unjudged, bool(strange), instead, depth, share)
 
 
 def _match_own(judgements: Judgements, run: pd.DataFrame, metrics: list[Metric]) -> Judged:
@@ -254,6 +265,8 @@ def warn_about(scored: Mapping[str, Scored]) -> None:
             f"no document of {_names(strange)} occurs in the judgements of its queries: every metric is 0. "
             "Are the ids of run and qrels written the same way?"
         )
+    depth = next((s.depth for s in scored.values() if s.depth), 0)
+    warn_of_gaps({name: s.share for name, s in scored.items() if name not in (*foreign, *strange)}, depth)
 
 
 def _names(names: Any) -> str:

@@ -127,7 +127,7 @@ def _line(ax: Axes, rows: pd.DataFrame, x: str, label: str) -> Axes:
 
 
 def _places(ax: Axes, values: pd.Index, x: str) -> np.ndarray:
-    """Name the axis of a parameter, and give the place of each value: a number is its own, others follow on."""
+    """Name the axis of a parameter; give the place of each value: numbers at their own, others in order."""
     ax.set_xlabel(x)
     if pd.api.types.is_numeric_dtype(values):
         return values.to_numpy(dtype=float)

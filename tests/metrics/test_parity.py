@@ -87,6 +87,7 @@ def test_equal_to_trec_eval_with_missing_and_extra_queries_and_few_judgements(co
             assert_equal_to_trec_eval(gaps, few)
 
 
+@pytest.mark.filterwarnings("ignore:only .* have a judgement")  # its judgements are drawn at random
 def test_rbp_equals_a_second_implementation():
     """Pairs of cwl_eval, which walks the list as a user who goes on with probability p."""
     checked = 0
