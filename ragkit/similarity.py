@@ -1,12 +1,12 @@
 """Cosine, dot product and Euclidean distance: on vectors and matrices, safe at the edges.
 
-Vectors are scaled by their largest component before they are squared, so neither large nor small numbers
-overflow or vanish; a zero vector has cosine 0 with everything; cosines stay inside [-1, 1].
+Where squares or products would overflow or vanish, vectors are scaled first, so neither large nor small
+numbers spoil a result; a zero vector has cosine 0 with everything; cosines stay inside [-1, 1].
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -88,10 +88,11 @@ def as_matrix(vectors: Any, what: str = "vectors", ids: Sequence[str] | None = N
         raise ValueError(
             f"{what} must be one vector or a matrix of rows; got an array of shape {array.shape}."
         )
-    finite = np.isfinite(array).all(axis=1)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        raise ValueError(f"{what} must be finite; {_row_name(row, ids)} holds NaN or infinity.")
+    for part in _blocks(len(array)):  # a table of True and False for all would be large
+        finite = np.isfinite(array[part]).all(axis=1)
+        if not finite.all():
+            row = part.start + int(np.argmin(finite))
+            raise ValueError(f"{what} must be finite; {_row_name(row, ids)} holds NaN or infinity.")
     return array
 
 
@@ -145,6 +146,114 @@ def normalize_rows(vectors: np.ndarray) -> np.ndarray:
     return scaled
 
 
+def row_lengths(rows: np.ndarray) -> np.ndarray:
+    """Compute the Euclidean length of each row in float64, by itself and safe from overflow and underflow.
+
+    Parameters
+    ----------
+    rows : ndarray of float, shape (n, d)
+        The rows.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        ``|v|``; infinite only where the true value exceeds float64.
+
+    Examples
+    --------
+    >>> [f"{x:.3g}" for x in row_lengths(np.array([[3e200, 4e200], [0, 0], [3e-200, 4e-200]]))]
+    ['5e+200', '0', '5e-200']
+    """
+    squares = np.empty(len(rows))
+    with np.errstate(over="ignore", under="ignore"):
+        for part in _blocks(len(rows)):  # so that no second matrix is made
+            wide = rows[part].astype(np.float64, copy=False)
+            squares[part] = np.einsum("ij,ij->i", wide, wide)
+    lengths = np.sqrt(squares)
+    outside = np.flatnonzero(~((squares > _LEAST) & (squares < np.inf)))
+    for part in _blocks(len(outside)):
+        lengths[outside[part]] = _scaled_lengths(rows[outside[part]].astype(np.float64))
+    return lengths
+
+
+_LEAST = 1e-280  # a sum of squares below this has lost digits, or all of them
+_ROWS = 8192  # rows, or pairs of rows, at a time
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    return (slice(start, start + _ROWS) for start in range(0, n, _ROWS))
+
+
+def _scaled_lengths(rows: np.ndarray) -> np.ndarray:
+    """Compute lengths after scaling each row by a power of two, which rounds nothing."""
+    _, power = np.frexp(np.abs(rows).max(axis=1, initial=0.0))
+    scaled = np.ldexp(rows, -power[:, None])
+    with np.errstate(over="ignore"):
+        return np.ldexp(np.sqrt(np.einsum("ij,ij->i", scaled, scaled)), power)
+
+
+def row_products(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Multiply each row of x with the same row of y, in float64: each pair by itself, whatever the others.
+
+    Parameters
+    ----------
+    x, y : ndarray of float64, shape (n, d)
+        Finite rows.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        Dot products; infinite only where the true value exceeds float64.
+
+    Examples
+    --------
+    >>> row_products(np.array([[1e200, 2e200, 1.0]]), np.array([[2e200, -1e200, 5.0]])).tolist()
+    [0.0]
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = np.einsum("ij,ij->i", x, y)
+    lost = np.flatnonzero(~np.isfinite(products))
+    if len(lost):
+        products[lost] = _scaled_products(x[lost], y[lost])
+    return products
+
+
+def _scaled_products(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Compute dot products from mantissas and exponents, scaled by the largest term of each."""
+    (a, i), (b, j) = np.frexp(x), np.frexp(y)
+    power = (i + j).max(axis=1, initial=0)
+    terms = np.ldexp(a * b, i + j - power[:, None])
+    with np.errstate(over="ignore"):
+        return np.ldexp(terms.sum(axis=1), power)
+
+
+def row_distances(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Compute the distance of each row of x from the same row of y, in float64 and each by itself.
+
+    Parameters
+    ----------
+    x, y : ndarray of float64, shape (n, d)
+        Finite rows.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        Distances >= 0; infinite only where the true value exceeds float64.
+
+    Examples
+    --------
+    >>> x, y = np.array([[3e-200, 0.0], [8e307, 0.0]]), np.array([[0.0, 4e-200], [-8e307, 0.0]])
+    >>> [f"{distance:.3g}" for distance in row_distances(x, y)]
+    ['5e-200', '1.6e+308']
+    """
+    with np.errstate(over="ignore"):
+        distances = row_lengths(x - y)
+        lost = np.flatnonzero(~np.isfinite(distances))  # perhaps only the difference overflowed
+        if len(lost):
+            distances[lost] = 2 * row_lengths(x[lost] / 2 - y[lost] / 2)
+    return distances
+
+
 def cosine_similarity(a: Any, b: Any) -> Any:
     r"""Cosine of the angle between vectors: :math:`a \cdot b / (|a| |b|)`.
 
@@ -195,7 +304,8 @@ def dot_similarity(a: Any, b: Any) -> Any:
     Returns
     -------
     float, or ndarray of shape (n,), (m,) or (n, m)
-        Products in float64; infinite only where the true value exceeds float64.
+        Products in float64. What lies beyond float64, 1.8e308, comes as plus or minus infinity; a sum
+        whose terms overflow but cancel does not (its error is relative to the largest term).
 
     See Also
     --------
@@ -208,7 +318,9 @@ def dot_similarity(a: Any, b: Any) -> Any:
     """
     x, y = _pair(a, b)
     with np.errstate(over="ignore", invalid="ignore"):
-        return _shaped(x @ y.T, a, b)
+        table = x @ y.T
+    _mend(table, ~np.isfinite(table), x, y, _scaled_products)
+    return _shaped(table, a, b)
 
 
 def euclidean_distance(a: Any, b: Any) -> Any:
@@ -224,7 +336,8 @@ def euclidean_distance(a: Any, b: Any) -> Any:
     Returns
     -------
     float, or ndarray of shape (n,), (m,) or (n, m)
-        Distances >= 0 in float64, exact 0 between equal vectors.
+        Distances >= 0 in float64, exact 0 between equal vectors only; infinite only where the true value
+        exceeds float64.
 
     See Also
     --------
@@ -238,9 +351,31 @@ def euclidean_distance(a: Any, b: Any) -> Any:
     from scipy.spatial.distance import cdist
 
     x, y = _pair(a, b)
-    # Scaled by the largest component, or the squares of 1e200 would overflow.
-    largest = max(np.abs(x).max(initial=0.0), np.abs(y).max(initial=0.0)) or 1.0
-    return _shaped(cdist(x / largest, y / largest) * largest, a, b)
+    table = cdist(x, y)
+    # Squares of 1e200 overflow and those of 1e-200 vanish; such pairs are few, and computed one by one.
+    wrong = table == np.inf
+    if _has_tiny(x) or _has_tiny(y):
+        wrong |= table <= np.sqrt(_LEAST)
+    _mend(table, wrong, x, y, row_distances)
+    return _shaped(table, a, b)
+
+
+def _has_tiny(rows: np.ndarray) -> bool:
+    """Say whether there is a number so small that the square of a difference may vanish."""
+    return bool(((rows != 0) & (np.abs(rows) < 1e-120)).any())
+
+
+def _mend(
+    table: np.ndarray,
+    wrong: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+    by: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> None:
+    """Compute the entries of a table that are marked anew, in blocks of pairs of rows."""
+    rows, columns = np.nonzero(wrong)
+    for part in _blocks(len(rows)):
+        table[rows[part], columns[part]] = by(x[rows[part]], y[columns[part]])
 
 
 def _pair(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from fractions import Fraction
+from sys import float_info
 
 import numpy as np
 import pandas as pd
@@ -56,6 +58,35 @@ def test_large_float32_and_wrapping_int8_are_computed_in_float64():
 def test_distance_is_exact_where_squares_overflow():
     assert euclidean_distance([3e200, 0], [0, 4e200]) == pytest.approx(5e200)
     assert euclidean_distance([0.1], [0.1]) == 0
+
+
+def test_a_product_is_right_where_its_terms_overflow_and_infinite_where_it_does():
+    # 1e200 * 2e200 - 2e200 * 1e200 = 0; each term is 2e400.
+    assert dot_similarity([1e200, 2e200], [2e200, -1e200]) == 0
+    # 1e300 * 1e10 - 1e300 * 9.9e9 = 1e308
+    assert dot_similarity([1e300, 1e300], [1e10, -9.9e9]) == pytest.approx(1e308)
+    assert dot_similarity([1e200, 1], [1e-200, 1]) == pytest.approx(2)
+    assert dot_similarity([1e200], [1e200]) == np.inf
+    assert dot_similarity([1e200], [-1e200]) == -np.inf
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = dot_similarity([[1e200, 1e200], [1, 2]], [[1e200, -1e200], [3, 4]])
+    np.testing.assert_allclose(table, [[0, 7e200], [-1e200, 11]])
+
+
+def test_a_distance_is_right_beside_one_of_another_size():
+    # The first two rows are near each other on a scale that the third one dwarfs.
+    rows = [[3e-200, 0], [0, 4e-200], [1e200, 0], [0, 0]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = euclidean_distance(rows, rows)
+    assert table[0, 1] == pytest.approx(5e-200)
+    assert table[0, 2] == table[3, 2] == 1e200
+    assert table[0, 3] == 3e-200
+    assert (np.diag(table) == 0).all()
+    # The difference overflows, its half does not: the distance is 2e308, beyond 1.8e308, or 1.6e308, below.
+    assert euclidean_distance([1e308], [-1e308]) == np.inf
+    assert euclidean_distance([8e307], [-8e307]) == 1.6e308
 
 
 def test_shapes_follow_the_inputs():
@@ -142,6 +173,39 @@ def test_normalised_rows_have_length_one_or_zero_and_keep_their_dtype(x):
     assert unit.dtype == np.float32
     lengths = np.linalg.norm(unit.astype(np.float64), axis=1)
     np.testing.assert_allclose(lengths, (np.abs(x).max(axis=1) > 0).astype(float), atol=1e-6)
+
+
+wide = st.builds(
+    lambda digits, power: digits * 10.0**power,
+    st.floats(-9.9, 9.9).filter(lambda x: abs(x) > 0.1 or x == 0),
+    st.integers(-307, 306),
+)
+wide_tables = st.integers(1, 4).flatmap(
+    lambda d: st.tuples(
+        *[st.lists(st.lists(wide, min_size=d, max_size=d), min_size=1, max_size=3) for _ in range(2)]
+    )
+)
+SLIP, TINY, LARGEST = Fraction(1, 10**14), Fraction(1, 10**320), Fraction(float_info.max)
+
+
+@given(wide_tables)
+def test_products_and_distances_of_any_size_equal_exact_arithmetic(tables):
+    products, distances = dot_similarity(*tables), euclidean_distance(*tables)
+    for i, x in enumerate(tables[0]):
+        for j, y in enumerate(tables[1]):
+            terms = [Fraction(p) * Fraction(q) for p, q in zip(x, y)]
+            exact, room = sum(terms), sum(map(abs, terms)) * SLIP + TINY
+            if np.isfinite(products[i, j]):
+                assert abs(Fraction(products[i, j]) - exact) <= room
+            else:
+                assert exact + room > LARGEST if products[i, j] > 0 else exact - room < -LARGEST
+            squares = sum((Fraction(p) - Fraction(q)) ** 2 for p, q in zip(x, y))
+            if np.isfinite(distances[i, j]):
+                distance = Fraction(distances[i, j])
+                assert max(distance * (1 - SLIP) - TINY, 0) ** 2 <= squares
+                assert squares <= (distance * (1 + SLIP) + TINY) ** 2
+            else:
+                assert squares * (1 + SLIP) > LARGEST**2
 
 
 # --- recorded from expo-ai-kit and langchain-core (JavaScript) ---------------------------------------------

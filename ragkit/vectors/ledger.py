@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.similarity import normalize_rows
-from ragkit.vectors.matrix import Matrix, row_lengths
+from ragkit.similarity import normalize_rows, row_distances, row_lengths, row_products
+from ragkit.vectors.matrix import Matrix
 
 
 def explain_similarity(
@@ -18,9 +18,9 @@ def explain_similarity(
     q, x = query.astype(np.float64), matrix.rows[slot].astype(np.float64)
     q_norm, x_norm = row_lengths(q[None])[0], row_lengths(x[None])[0]
     score = float(matrix.exact(query, np.array([slot]), metric)[0])
-    measures = {"dot": float(q @ x), "query_norm": q_norm, "unit_norm": x_norm}
+    measures = {"dot": float(row_products(q[None], x[None])[0]), "query_norm": q_norm, "unit_norm": x_norm}
     if metric == "euclidean":
-        measures["distance"] = float(row_lengths((q - x)[None])[0])
+        measures["distance"] = float(row_distances(q[None], x[None])[0])
     measures[metric if metric == "cosine" else "score"] = score
     parts = _products(q, x, metric)
     if words is not None and metric != "euclidean":

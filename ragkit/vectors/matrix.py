@@ -6,13 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ragkit.similarity import normalize_rows
+from ragkit.similarity import normalize_rows, row_distances, row_lengths, row_products
 
 #: Similarities by the name that ``metric=`` takes.
 METRICS = ("cosine", "dot", "euclidean")
 
 _SCORES = 8_000_000  # scores computed at a time: they should stay near the processor
+_NARROWEST = 8192  # columns of one matrix product at least
 _QUERIES = 1024  # queries of one matrix product
+_PAIRS = 512  # pairs of vectors compared at a time
 _COLUMNS = 1 << 29  # bytes up to which the vectors are kept transposed as well, which products read faster
 
 
@@ -29,7 +31,7 @@ class Matrix:
         self.rows = np.empty((0, 0))
         self._waiting: list[np.ndarray] = []
         self.dim: int | None = None
-        self._columns: np.ndarray | None = None  # the rows transposed, made when first searched
+        self._columns: np.ndarray | None = None  # made when first searched
 
     def append(self, rows: np.ndarray) -> None:
         """Give the next slots to rows; a copy is kept."""
@@ -49,19 +51,24 @@ class Matrix:
 
     def _set(self, rows: np.ndarray) -> None:
         self.rows, self._columns = rows, None
-        lengths = row_lengths(rows)
-        inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-        with np.errstate(over="ignore", under="ignore"):  # only rows that are not plain can overflow
-            self._inverse, self._half = inverse.astype(rows.dtype), (0.5 * lengths**2).astype(rows.dtype)
-        self._lengths = lengths
-        self._longest = float(lengths.max(initial=0.0))
-        self._plain = _all_plain(lengths, rows.dtype)
+        self.lengths = row_lengths(rows)
+        self.plain = _all_plain(self.lengths, rows.dtype)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
         transposed = 0 if self._columns is None else self._columns.nbytes
-        return self.rows.nbytes + transposed + (self._inverse.nbytes if len(self.rows) else 0)
+        return self.rows.nbytes + transposed + (self.lengths.nbytes if len(self.rows) else 0)
+
+    @property
+    def columns(self) -> np.ndarray | None:
+        """The rows at length 1 and transposed, which products read fastest; None where they are too many."""
+        if self._columns is None and self.rows.nbytes <= _COLUMNS:
+            self._columns = np.empty(self.rows.shape[::-1], dtype=self.rows.dtype)
+            for start in range(0, len(self.rows), _PAIRS):
+                part = slice(start, start + _PAIRS)
+                self._columns[:, part] = normalize_rows(self.rows[part]).T
+        return self._columns
 
     def nearest(
         self,
@@ -81,7 +88,7 @@ class Matrix:
         count = n if allowed is None else int(np.count_nonzero(allowed))
         for start in range(0, len(queries), _QUERIES):
             block = queries[start : start + _QUERIES]
-            if top_k is None or 4 * top_k >= count:
+            if top_k is None or 4 * top_k >= count or not self._can_multiply(block, metric):
                 every = np.arange(n) if allowed is None else np.flatnonzero(allowed)
                 found: Iterator[tuple[np.ndarray, np.ndarray]] = (
                     (every, self.exact(query, every, metric)) for query in block
@@ -94,28 +101,38 @@ class Matrix:
                     slots, scores = slots[good], scores[good]
                 yield slots, scores
 
+    def _can_multiply(self, queries: np.ndarray, metric: str) -> bool:
+        """Say whether rough scores stay within the dtype; directions, of length 1, always do."""
+        return metric == "cosine" or (self.plain and _all_plain(row_lengths(queries), self.rows.dtype))
+
     def _pairs(
         self, queries: np.ndarray, metric: str, top_k: int, allowed: np.ndarray | None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Search one block of queries: candidates by product, then their exact similarities."""
-        rows, slots = self._candidates(queries, metric, top_k, allowed)
+        most = _SCORES if len(queries) > 1 else len(self.rows)
+        rows, slots = self._candidates(queries, metric, top_k, allowed, most)
+        if len(rows) > most:  # crowds of equals: fewer queries at a time
+            half = len(queries) // 2
+            yield from self._pairs(queries[:half], metric, top_k, allowed)
+            yield from self._pairs(queries[half:], metric, top_k, allowed)
+            return
         ends = np.cumsum(np.bincount(rows, minlength=len(queries)))  # _tighten has put rows in order
         scores = self.exact_pairs(queries, rows, slots, metric)
         yield from zip(np.split(slots, ends[:-1]), np.split(scores, ends[:-1]))
 
     def _candidates(
-        self, queries: np.ndarray, metric: str, top_k: int, allowed: np.ndarray | None
+        self, queries: np.ndarray, metric: str, top_k: int, allowed: np.ndarray | None, most: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Pick pairs of query row and slot: all that may be among a query's best `top_k`.
 
         Each query keeps a threshold, a lower bound of its `top_k`-th best so far; only what reaches it is
-        looked at, which after the first block of documents is little.
+        looked at, which after the first block of documents is little. More than `most` pairs end the search.
         """
         n, m = len(self.rows), len(queries)
-        width = max(_SCORES // m, 8192, 16 * top_k)
-        product = self._product(queries, metric)
-        lowest = np.finfo(product.dtype).min  # -inf marks what may not be found
-        floor = np.full(m, lowest, dtype=product.dtype)
+        width = min(n, max(_SCORES // m, _NARROWEST, 16 * top_k))
+        product = Product(self, queries, metric, width)
+        lowest = np.finfo(self.rows.dtype).min  # -inf marks what may not be found
+        floor = np.full(m, lowest, dtype=self.rows.dtype)
         kept: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         size = 0
         for start in range(0, n, width):
@@ -131,24 +148,10 @@ class Matrix:
             if size > 4 * m * top_k:
                 floor, kept = _tighten(kept, floor, top_k, product.room)
                 size = len(kept[0][0])
+            if size > most:
+                break
         _, kept = _tighten(kept, floor, top_k, product.room)
         return kept[0][0], kept[0][1]
-
-    def _product(self, queries: np.ndarray, metric: str) -> Product:
-        """Make ready to multiply a block of queries with blocks of vectors."""
-        rows, inverse, half = self.rows, self._inverse, self._half
-        if not self._plain:
-            rows = rows.astype(np.float64)
-            if metric == "cosine":
-                rows, inverse = normalize_rows(rows), np.ones(len(rows))
-            elif metric == "euclidean":
-                half = 0.5 * row_lengths(rows) ** 2
-        columns = rows.T
-        if self._plain and rows.nbytes <= _COLUMNS:
-            if self._columns is None:
-                self._columns = np.ascontiguousarray(rows.T)
-            columns = self._columns
-        return Product(queries, columns, metric, inverse, half, self._longest)
 
     def exact(self, query: np.ndarray, slots: np.ndarray, metric: str) -> np.ndarray:
         """Compute the similarity of one vector with some slots, in float64, row by row."""
@@ -159,17 +162,17 @@ class Matrix:
     ) -> np.ndarray:
         """Compute the similarity of pairs of query row and slot; each pair by itself, whatever the others."""
         q, lengths = queries.astype(np.float64), row_lengths(queries)
-        plain = self._plain and _all_plain(lengths, queries.dtype)
+        plain = self.plain and _all_plain(lengths, queries.dtype)
         out = np.empty(len(slots))
-        for start in range(0, len(slots), 2048):
-            part = slice(start, start + 2048)
+        for start in range(0, len(slots), _PAIRS):
+            part = slice(start, start + _PAIRS)
             a, x = q[rows[part]], self.rows[slots[part]].astype(np.float64)
             if metric == "euclidean":
-                out[part] = 1 / (1 + row_lengths(x - a))
+                out[part] = 1 / (1 + row_distances(x, a))
             elif metric == "dot":
-                out[part] = np.einsum("ij,ij->i", x, a)
+                out[part] = _finite(row_products(x, a))
             elif plain:
-                norms = lengths[rows[part]] * self._lengths[slots[part]]
+                norms = lengths[rows[part]] * self.lengths[slots[part]]
                 dots = np.einsum("ij,ij->i", x, a)
                 out[part] = np.divide(dots, norms, out=np.zeros(len(dots)), where=norms > 0)
             else:
@@ -186,31 +189,39 @@ class Product:
         How far rounding can move a score: a sum of d products is off by at most ``d eps |q| |x|``.
     """
 
-    def __init__(
-        self,
-        queries: np.ndarray,
-        columns: np.ndarray,
-        metric: str,
-        inverse: np.ndarray,
-        half: np.ndarray,
-        longest: float,
-    ):
-        self.columns, self.metric, self.dtype = columns, metric, columns.dtype
-        self.units = normalize_rows(queries.astype(np.float64)).astype(self.dtype)
-        self.inverse, self.half = inverse, half
-        self.query_lengths = row_lengths(queries)
+    def __init__(self, matrix: Matrix, queries: np.ndarray, metric: str, width: int):
+        self.rows, self.columns, self.metric, dtype = matrix.rows, matrix.columns, metric, matrix.rows.dtype
+        self.units = normalize_rows(queries.astype(np.float64)).astype(dtype)
+        self.query_lengths, longest = row_lengths(queries), float(matrix.lengths.max())
         scale = np.ones(len(queries)) if metric == "cosine" else np.full(len(queries), longest)
         if metric == "euclidean":
             scale = longest * (self.query_lengths + longest)
-        self.room = (2 * len(columns) * np.finfo(self.dtype).eps * scale).astype(self.dtype)
+            self.half = (0.5 * matrix.lengths**2).astype(dtype)
+        self.room = (2 * (matrix.rows.shape[1] + 4) * np.finfo(dtype).eps * scale).astype(dtype)
+        self.directions = self.columns is not None or (metric == "cosine" and not matrix.plain)
+        self.factor = (
+            None  # of each vector, where a direction is multiplied and the vector is wanted, or reverse
+        )
+        if self.directions != (metric == "cosine"):
+            lengths = (
+                matrix.lengths if self.directions else 1 / np.where(matrix.lengths > 0, matrix.lengths, 1)
+            )
+            self.factor = lengths.astype(dtype)
+        self.memory = np.empty(len(queries) * width, dtype=dtype)  # one block of scores, used again and again
 
     def block(self, start: int, end: int) -> np.ndarray:
-        """Score the vectors from `start` to `end`."""
-        scores = self.units @ self.columns[:, start:end]
-        if self.metric == "cosine":
-            scores *= self.inverse[start:end]
-        elif self.metric == "euclidean":  # |q - x|^2 = |q|^2 - 2 (q x - |x|^2 / 2)
-            scores *= self.query_lengths[:, None].astype(self.dtype)
+        """Score the vectors from `start` to `end`; the next block takes the place of this one."""
+        scores = self.memory[: len(self.units) * (end - start)].reshape(len(self.units), end - start)
+        if self.columns is not None:
+            columns = self.columns[:, start:end]
+        else:
+            rows = self.rows[start:end]
+            columns = (normalize_rows(rows) if self.directions else rows).T
+        np.matmul(self.units, columns, out=scores)
+        if self.factor is not None:
+            scores *= self.factor[start:end]
+        if self.metric == "euclidean":  # |q - x|^2 = |q|^2 - 2 (q x - |x|^2 / 2)
+            scores *= self.query_lengths[:, None].astype(scores.dtype)
             scores -= self.half[start:end]
         return scores
 
@@ -220,6 +231,16 @@ def _all_plain(lengths: np.ndarray, dtype: np.dtype) -> bool:
     low, high = (1e-15, 1e15) if dtype == np.float32 else (1e-120, 1e120)
     positive = lengths[lengths > 0]
     return bool(((positive > low) & (positive < high)).all())
+
+
+def _finite(products: np.ndarray) -> np.ndarray:
+    """Refuse dot products beyond float64: as scores they could not be ranked, fused or drawn."""
+    if not np.isfinite(products).all():
+        raise ValueError(
+            "dot products must lie within float64, below 1.8e308, to be scores; these vectors are too long. "
+            "Scale them, or use metric='cosine'."
+        )
+    return products
 
 
 def _row_bounds(scores: np.ndarray, top_k: int) -> np.ndarray:
@@ -246,15 +267,3 @@ def _tighten(
     floor[full] = np.maximum(floor[full], scores[last[full]] - room[full])
     keep = scores >= floor[rows]
     return floor, [(rows[keep], slots[keep], scores[keep])]
-
-
-def row_lengths(rows: np.ndarray) -> np.ndarray:
-    """Compute the Euclidean length of each row in float64, safe from overflow."""
-    largest = np.abs(rows).max(axis=1, initial=0.0).astype(np.float64)
-    out = np.zeros(len(rows))
-    for start in range(0, len(rows), 65536):  # in blocks, so that no second matrix is made
-        part = slice(start, start + 65536)
-        scale = np.where(largest[part] > 0, largest[part], 1.0)
-        scaled = rows[part] / scale[:, None]
-        out[part] = np.sqrt(np.einsum("ij,ij->i", scaled, scaled)) * scale
-    return out
