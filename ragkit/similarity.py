@@ -409,6 +409,11 @@ def by_id(vectors: Any) -> Any:
     object
         A dict of id to vector, or the object given. Whole numbers as an index are row numbers, not ids.
 
+    Raises
+    ------
+    ValueError
+        If an id stands twice.
+
     Examples
     --------
     >>> by_id(pd.DataFrame([[1, 0], [0, 1]], index=["b", "a"]))["a"].tolist()
@@ -418,6 +423,9 @@ def by_id(vectors: Any) -> Any:
         return vectors
     if not len(vectors) or pd.api.types.infer_dtype(vectors.index, skipna=False) != "string":
         return vectors
+    if not vectors.index.is_unique:
+        twice = vectors.index[vectors.index.duplicated()].unique()
+        raise ValueError(f"vectors holds two rows for {some(twice)}; keep one of each.")
     return dict(zip(vectors.index, vectors.to_numpy()))
 
 

@@ -156,7 +156,7 @@ def normalize_source(source: Source, how: Any, minimum: float, pool_sizes: np.nd
     if how == "none" or largest == 0 or 1e-100 < largest < 1e150:
         return _affine(groups, how, minimum, len(source.sizes))
     # Squares and differences of such scores would overflow or vanish; a power of two moves them exactly.
-    factor = float(np.exp2(-np.floor(np.log2(largest))))
+    factor = float(np.exp2(min(-np.floor(np.log2(largest)), 1000.0)))
     moved = replace(groups, score=groups.score * factor)
     normal = _affine(moved, how, minimum * factor, len(source.sizes))
     return replace(normal, at=lambda raw: normal.at(raw * factor))

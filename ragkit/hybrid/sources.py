@@ -11,7 +11,7 @@ import pandas as pd
 from ragkit.bm25 import KeywordIndex
 from ragkit.frames import as_ids, as_queries, empty_run, some
 from ragkit.hybrid.cache import fingerprint
-from ragkit.similarity import as_matrix, gather_vectors
+from ragkit.similarity import as_matrix, by_id, gather_vectors
 from ragkit.vectors import VectorStore
 
 
@@ -78,6 +78,7 @@ def read_ask(queries: Any, vectors: Any) -> Ask:
     """Read queries and query vectors; either will do."""
     if queries is None and vectors is None:
         raise ValueError("search needs queries, vectors, or both; got neither.")
+    vectors = by_id(vectors)
     if queries is None:
         ids = as_ids(list(vectors), "query_id") if isinstance(vectors, Mapping) else None
         matrix = _matrix(list(vectors.values()) if isinstance(vectors, Mapping) else vectors)

@@ -11,7 +11,7 @@ import pandas as pd
 from ragkit.frames import as_ids, some
 from ragkit.frames.messages import count
 from ragkit.frames.runs import query_rows
-from ragkit.similarity import as_matrix
+from ragkit.similarity import as_matrix, by_id
 
 Embed = Callable[[list[str]], Any]
 
@@ -73,7 +73,8 @@ def embed_written(embed: Embed, texts: pd.Series, written: np.ndarray, dim: int)
 
 
 def given_rows(vectors: Any, units: list[str]) -> np.ndarray:
-    """Put given vectors in the order of the documents."""
+    """Put given vectors in the order of the documents; a table with ids as its index is read by them."""
+    vectors = by_id(vectors)
     if isinstance(vectors, Mapping):
         missing = [unit for unit in units if unit not in vectors]
         if missing:
@@ -94,7 +95,8 @@ def check_count(n: int, units: list[str]) -> None:
 
 
 def given_queries(frame: pd.DataFrame | None, vectors: Any) -> tuple[pd.Series, np.ndarray]:
-    """Match query vectors with query ids."""
+    """Match query vectors with query ids; a table with ids as its index brings them."""
+    vectors = by_id(vectors)
     if isinstance(vectors, Mapping):
         names = as_ids(list(vectors), "query_id")
         rows = list(vectors.values())

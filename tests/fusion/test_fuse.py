@@ -590,3 +590,13 @@ def test_runs_without_rows_fit_any_unit():
     docs = chunks.drop(columns="chunk_id")
     for runs in ({"a": chunks, "b": docs}, {"a": docs, "b": chunks}):
         assert rk.fuse(runs).columns[:3].tolist() == ["query_id", "chunk_id", "doc_id"]
+
+
+@pytest.mark.parametrize("how", ["minmax", "max", "sum", "zscore", "l2", "dbsf"])
+def test_the_smallest_scores_there_are_normalise_as_larger_ones(how):
+    def fused(unit):
+        scores = [3 * unit, 2 * unit, unit]
+        run = pd.DataFrame({"query_id": "q", "doc_id": ["a", "b", "c"], "score": scores})
+        return rk.fuse({"x": run}, method="linear", normalize=how, missing="list_min")["score"].to_numpy()
+
+    np.testing.assert_allclose(fused(5e-324), fused(1.0), rtol=1e-12)

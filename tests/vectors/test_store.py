@@ -397,3 +397,21 @@ def test_searches_equal_the_recorded_memory_vector_store(case):
     cut = min((score for _, score in case["output"]), default=0)
     above = [doc["pageContent"] for doc, score in case["output"] if score > cut + 1e-12]
     assert set(above) <= set(ids_of(run))
+
+
+def test_a_table_with_ids_as_its_index_is_read_by_them():
+    # Rows in another order than the documents and the queries: by position all would be swapped.
+    docs, table = {"a": "x", "b": "y"}, pd.DataFrame([[0.0, 1.0], [1.0, 0.0]], index=["b", "a"])
+    store = rk.VectorStore(docs, vectors=table)
+    assert store.vectors(["a", "b"]).tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    asked = pd.DataFrame([[0.0, 1.0], [1.0, 0.0]], index=["q2", "q1"])
+    best = store.search(vectors=asked, top_k=1)
+    assert best[["query_id", "doc_id"]].values.tolist() == [["q2", "b"], ["q1", "a"]]
+    named = store.search({"q1": "", "q2": ""}, vectors=asked, top_k=1)
+    assert named[["query_id", "doc_id"]].values.tolist() == [["q1", "a"], ["q2", "b"]]
+    hybrid = rk.HybridSearch(rk.KeywordIndex(docs), store).search({"q1": "x", "q2": "y"}, vectors=asked)
+    assert hybrid[hybrid["rank"] == 1]["doc_id"].tolist() == ["a", "b"]
+    numbered = rk.VectorStore(docs, vectors=table.reset_index(drop=True))  # row numbers are no ids
+    assert numbered.vectors(["a"]).tolist() == [[0.0, 1.0]]
+    with pytest.raises(ValueError, match="two rows for 'a'"):
+        rk.VectorStore(docs, vectors=table.set_axis(["a", "a"]))
