@@ -1,8 +1,8 @@
-"""Finding the best fast: single precision decides who is looked at, double precision who comes first."""
+"""Finding the best fast: add up where postings are, or screen all documents in single precision."""
 
 from __future__ import annotations
 
-from itertools import accumulate
+import threading
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,43 +13,40 @@ if TYPE_CHECKING:
     from ragkit.bm25.scoring import Scorer
 
 _SMALL, _LARGE = 1e-30, 1e30  # sums outside of this are left to the plain road: float32 ends near
+_TIE = 1e-11  # scores that are equal by the tie rule, in 12 digits, are nearer than this
+_ABOVE_0 = 5e-324  # the smallest number there is
+_NUMBERS = np.arange(1 << 16, dtype=np.uint16)
+
+# What is kept changes under one lock for all, so that an index can be pickled; it is read without.
+_KEEPING = threading.Lock()
 
 
 class _Term(NamedTuple):
-    """One term's postings, ready to add up."""
+    """A rarer term: the documents that hold it and its weight in each."""
 
     docs: np.ndarray
-    light: np.ndarray  # weights, rounded to float32
-    tf: np.ndarray  # from which exact weights are made for the few
-    idf: float
+    weights: np.ndarray
 
 
 class _Row(NamedTuple):
     """A frequent term, one number per document; 0 where it does not stand."""
 
-    light: np.ndarray
-    tf: np.ndarray
+    light: np.ndarray  # weights, rounded to float32
+    tf: np.ndarray  # from which exact weights are made for the few
     idf: float
     most: float  # the largest weight
 
 
-class _Postings(NamedTuple):
-    """The postings of all rarer terms of a query, one after the other."""
-
-    rows: np.ndarray  # documents; one stands here once for each of its terms
-    light: np.ndarray  # what each adds to a score, in float32
-    tf: np.ndarray
-    ends: list[int]  # where each term's postings end
-    idf: list[float]  # of each term
-    counts: list[int]  # how often the query holds each term
+Frequent = list[tuple[_Row, int]]  # and how often the query holds it
 
 
 class FastSearch:
     """The best documents of a query; scores and order equal those of the plain road bit by bit.
 
-    Scores are first added up in float32, which halves the memory to read and to keep. A sum of m terms is
-    then off by no more than about (m + 2) 2^-24 of itself, so documents further than that below the best
-    `top_k` are out, and the few that are left are scored again in float64, term by term in the same order.
+    Where a query has few postings, these are added up, rarest term first as on the plain road, and no other
+    document is looked at. Where it has many, every document is scored in float32, frequent terms as whole
+    rows: half the memory to read. A sum of m terms is then off by no more than about (m + 2) 2^-24 of
+    itself, so documents further than that below the best `top_k` are out, and the others are scored again.
 
     Parameters
     ----------
@@ -64,77 +61,38 @@ class FastSearch:
         self.nbytes = 0
         self._terms: dict[int, _Term] = {}
         self._rows: dict[int, _Row] = {}
-        # Scratch paper for each search that runs at a time: zeros, and places with anything on them.
-        self._spare: list[tuple[np.ndarray, np.ndarray]] = []
+        self._spare: list[np.ndarray] = []  # scratch paper that no search is using; whatever stands on it
 
     def best(
         self, terms: dict[int, int], top_k: int, allowed: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Find the documents that may be among the best and their scores; None: take the plain road.
-
-        Where the rarer terms have few postings, only their documents are looked at; else every document's
-        sum is, frequent terms as whole rows.
-        """
+        """Find the documents that may be among the best and their scores; None: take the plain road."""
         if top_k >= self.n:
             return None
         ordered = self.scorer.ordered(terms)
-        rare = sum(6 * df <= self.n for df, _, _ in ordered)
-        frequent: list[tuple[_Row, int]] = []
-        for _, term, count in reversed(ordered[rare:]):
-            row = self._row(term)
-            if row is None:  # no room: it is scattered, and all before it, which keeps the order of addition
-                break
-            frequent.insert(0, (row, count))
-        rare = len(ordered) - len(frequent)
-        postings = self._gather(ordered[:rare], allowed)
-        slack = (len(ordered) + 2) * 2.0**-23 + 1e-11
-        scratch, place = self._spare.pop() if self._spare else _scratch(self.n)
-        few = False
-        try:
-            np.add.at(scratch, postings.rows, postings.light)
-            found = None
-            # With frequent terms around, looking at few is a gamble, and lost where many are asked for.
-            if 4 * len(postings.rows) < self.n and not (frequent and len(postings.rows) < 16 * top_k):
-                found = self._among_few(scratch, place, postings, frequent, top_k, slack)
-            few = found is not None
-            if found is None:
-                found = self._among_all(scratch, postings, frequent, top_k, slack, allowed)
-            return found and self._exactly(place, postings, frequent, *found)
-        finally:
-            if few and 10 * len(postings.rows) < self.n:
-                scratch[postings.rows] = 0.0
-            else:
-                scratch.fill(0.0)
-            self._spare.append((scratch, place))
+        frequent = self._frequent(ordered)
+        rare = ordered[: len(ordered) - len(frequent)]
+        rows, weights = self._gather(rare, allowed)
+        slack = (len(ordered) + 2) * 2.0**-23 + _TIE
+        found = None
+        if 4 * len(rows) < self.n:
+            if not frequent:
+                found = best_of(rows, add_up(weights, *self._repeats(rows)), top_k)
+            elif 100 * top_k <= len(rows):  # below, looking at few loses against whole rows
+                found = self._among_few(rows, weights, frequent, top_k, slack)
+        return found or self._among_all(rows, weights, frequent, top_k, slack, allowed)
 
     # ---------------------------------------------------------------- weights, kept within a bound
 
-    def _term(self, term: int) -> _Term:
-        kept = self._terms.get(term)
-        if kept is None:
-            docs, tf = self.scorer.counts(term)
-            kept = _Term(docs, _light(self.scorer.weigh(term, docs, tf)), tf, self.scorer.idf(len(docs)))
-            size = self._size(kept)
-            if size > self.room // 16:
-                return kept  # one that would push out most others
-            self._make_room(size)
-            if self.nbytes + size <= self.room:
-                self.nbytes += size
-                self._terms[term] = kept
-        return kept
-
-    def _make_room(self, size: int) -> None:
-        """Forget the oldest terms where there is no room, a quarter of it at a time."""
-        if self.nbytes + size > self.room:
-            for term in list(self._terms):
-                gone = self._terms.pop(term, None)
-                self.nbytes -= self._size(gone) if gone else 0
-                if self.nbytes + size <= 3 * self.room // 4:
-                    break
-
-    def _size(self, term: _Term) -> int:
-        """Count the bytes that are kept for a term alone: its postings are views, except over fields."""
-        return term.light.nbytes + (0 if term.tf.base is not None else term.docs.nbytes + term.tf.nbytes)
+    def _frequent(self, ordered: list[tuple[int, int, int]]) -> Frequent:
+        """Give the last terms as rows: those of more than a sixth of the documents, where there is room."""
+        frequent: Frequent = []
+        for df, term, count in reversed(ordered):
+            row = self._row(term) if 6 * df > self.n else None
+            if row is None:  # it is scattered, and all before it, which keeps the order of addition
+                break
+            frequent.insert(0, (row, count))
+        return frequent
 
     def _row(self, term: int) -> _Row | None:
         """Give a frequent term as a row: None where rows would take most of the room."""
@@ -142,136 +100,179 @@ class FastSearch:
         if kept is None:
             docs, tf = self.scorer.counts(term)
             size = (4 + tf.itemsize) * self.n
-            if (len(self._rows) + 1) * size > 3 * self.room // 4:
+            most = 3 * self.room // 4 // size
+            if len(self._rows) >= most:
                 return None
+            weights = self.scorer.weigh(term, docs, tf)
             light, counts = np.zeros(self.n, dtype=np.float32), np.zeros(self.n, dtype=tf.dtype)
-            light[docs] = _light(self.scorer.weigh(term, docs, tf))
-            counts[docs] = tf
-            kept = self._rows[term] = _Row(light, counts, self.scorer.idf(len(docs)), float(light.max()))
-            self._make_room(size)
-            self.nbytes += size
+            light[docs], counts[docs] = _light(weights), tf
+            kept = _Row(light, counts, self.scorer.idf(len(docs)), float(weights.max()))
+            with _KEEPING:
+                if term not in self._rows and len(self._rows) < most:
+                    self._rows[term] = kept
+                    self._make_room(size)
+                    self.nbytes += size
         return kept
 
-    # ---------------------------------------------------------------- who may be among the best
+    def _term(self, term: int) -> _Term:
+        """Give a term's postings and weights; one that would push out most others is not kept."""
+        kept = self._terms.get(term)
+        if kept is None:
+            docs, tf = self.scorer.counts(term)
+            kept = _Term(docs, self.scorer.weigh(term, docs, tf))
+            size = _size(kept)
+            if size <= self.room // 16:
+                with _KEEPING:
+                    self._make_room(size)
+                    if self.nbytes + size <= self.room and term not in self._terms:
+                        self.nbytes += size
+                        self._terms[term] = kept
+        return kept
 
-    def _gather(self, ordered: list[tuple[int, int, int]], allowed: np.ndarray | None) -> _Postings:
+    def _make_room(self, size: int) -> None:
+        """Forget the oldest terms where there is no room, a quarter of it at a time."""
+        if self.nbytes + size > self.room:
+            for term in list(self._terms):
+                self.nbytes -= _size(self._terms.pop(term))
+                if self.nbytes + size <= 3 * self.room // 4:
+                    break
+
+    def _gather(
+        self, ordered: list[tuple[int, int, int]], allowed: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Give the postings of the rarer terms, one term after the other, and what each adds to a score."""
+        if not ordered:
+            return np.empty(0, dtype=np.intp), np.empty(0)
         terms = [self._term(term) for _, term, _ in ordered]
-        counts = [count for _, _, count in ordered]
-        if not terms:
-            terms, counts = [_NO_TERM], [1]
         rows = np.concatenate([term.docs for term in terms], dtype=np.intp)
-        light = np.concatenate([t.light if c == 1 else c * t.light for t, c in zip(terms, counts)])
-        tf = np.concatenate([term.tf for term in terms])
-        ends = list(accumulate(len(term.docs) for term in terms))
+        weights = np.concatenate(
+            [t.weights if c == 1 else c * t.weights for t, (_, _, c) in zip(terms, ordered)]
+        )
         if allowed is not None:
             kept = allowed[rows].nonzero()[0]
-            rows, light, tf, ends = rows[kept], light[kept], tf[kept], kept.searchsorted(ends).tolist()
-        return _Postings(rows, light, tf, ends, [term.idf for term in terms], counts)
+            rows, weights = rows[kept], weights[kept]
+        return rows, weights
+
+    # ---------------------------------------------------------------- few postings
 
     def _among_few(
-        self,
-        sums: np.ndarray,
-        place: np.ndarray,
-        postings: _Postings,
-        frequent: list[tuple[_Row, int]],
-        top_k: int,
-        slack: float,
+        self, rows: np.ndarray, weights: np.ndarray, frequent: Frequent, top_k: int, slack: float
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Choose among the documents that hold a rarer term; None where one without might be among the best.
 
         Frequent terms add at most `most`: where the best `top_k` found so far have more than that, no
-        document without a rarer term can come before them, and frequent terms are looked up for the few that
-        are left.
+        document without a rarer term can come before them, and frequent terms are looked up only for those
+        that they can lift so far.
         This is MaxScore (Turtle and Flood 1995) with two groups of terms.
         """
-        rows = postings.rows
-        found = sums[rows]
-        cut = self._cut(rows, found, place, len(postings.ends), top_k)
-        if not frequent and cut == 0:  # no more than asked for
-            return np.arange(len(rows)), rows[_once(rows, place)]
-        if not _SMALL < cut < _LARGE:
+        scores = add_up(weights, *self._repeats(rows))
+        near = (scores >= lower_bound(scores, top_k)).nonzero()[0]
+        cut = lower_bound(_lightly(rows[near], scores[near], frequent), top_k) * (1 - slack)
+        most = sum(count * row.most for row, count in frequent) * (1 + slack)
+        if not max(most, _SMALL) < cut < _LARGE:
             return None
-        most = 0.0
-        if frequent:  # the best by rarer terms, scored in whole, give a closer bound
-            best = rows[(found >= cut).nonzero()[0]]
-            cut = lower_bound(_whole(sums, best[_once(best, place)], frequent), top_k)
-            most = sum(count * row.most for row, count in frequent) * (1 + slack)
-        cut *= 1 - slack
-        if cut <= most:
-            return None
-        keep = (found >= cut - most).nonzero()[0]
-        candidates = rows[keep]
-        if len(postings.ends) > 1:
-            candidates = candidates[_once(candidates, place)]
-        if frequent:
-            whole = sums[candidates] = _whole(sums, candidates, frequent)
-            cut = max(cut, lower_bound(whole, top_k) * (1 - slack))
-            candidates = candidates[whole >= cut]
-            keep = keep[sums[rows[keep]] >= cut]
-        return keep, candidates
+        near = (scores >= cut - most).nonzero()[0]
+        light = _lightly(rows[near], scores[near], frequent)
+        near = near[(light >= max(cut, lower_bound(light, top_k) * (1 - slack))).nonzero()[0]]
+        return rows[near], self._whole(rows[near], scores[near], frequent)
 
-    def _cut(self, rows: np.ndarray, found: np.ndarray, place: np.ndarray, repeats: int, top_k: int) -> float:
-        """Bound the best `top_k` sums from below; a document stands in `rows` up to `repeats` times."""
-        if repeats > 1 and len(rows) <= 8 * top_k * repeats:
-            found = found[_once(rows, place)]
-        else:
-            top_k *= repeats
-        return lower_bound(found, top_k) if len(found) > top_k else 0.0
+    def _repeats(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Find the postings that are not the last of their document, and that last one for each."""
+        narrow = len(rows) <= len(_NUMBERS)
+        numbers = _NUMBERS[: len(rows)] if narrow else np.arange(len(rows), dtype=np.int32)
+        paper = self._borrow()
+        place = paper.view(numbers.dtype)
+        place[rows] = numbers  # of all that write to one place, the last stays
+        last = place[rows]
+        self._spare.append(paper)
+        early = (last != numbers).nonzero()[0]
+        return early, last[early]
+
+    def _borrow(self) -> np.ndarray:
+        """Give a number of four bytes for each document, to write on."""
+        try:
+            return self._spare.pop()
+        except IndexError:  # another search has it
+            return np.empty(self.n, dtype=np.float32)
+
+    def _whole(self, docs: np.ndarray, scores: np.ndarray, frequent: Frequent) -> np.ndarray:
+        """Add the exact weights of frequent terms to the scores of some documents, in place."""
+        if not frequent:
+            return scores
+        tf = np.array([row.tf[docs] for row, _ in frequent])
+        idf = np.array([[row.idf] for row, _ in frequent])
+        held = tf > 0
+        weights = self.scorer.weigh_as(idf, docs, np.where(held, tf, 1)) * held
+        for added, (_, count) in zip(weights, frequent):
+            scores += added if count == 1 else count * added
+        return scores
+
+    # ---------------------------------------------------------------- many postings
 
     def _among_all(
         self,
-        sums: np.ndarray,
-        postings: _Postings,
-        frequent: list[tuple[_Row, int]],
+        rows: np.ndarray,
+        weights: np.ndarray,
+        frequent: Frequent,
         top_k: int,
         slack: float,
         allowed: np.ndarray | None,
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Choose among all documents; None where too few match for single precision to tell them apart."""
-        for row, count in frequent:
-            sums += row.light if count == 1 else count * row.light
-        if allowed is not None:
-            sums *= allowed
-        cut = lower_bound(sums, top_k)
-        if not _SMALL < cut < _LARGE:
-            return None
-        candidates = (sums >= cut * (1 - slack)).nonzero()[0]
-        return (sums[postings.rows] >= cut * (1 - slack)).nonzero()[0], candidates
-
-    # ---------------------------------------------------------------- exact scores for the few
-
-    def _exactly(
-        self,
-        place: np.ndarray,
-        postings: _Postings,
-        frequent: list[tuple[_Row, int]],
-        keep: np.ndarray,
-        candidates: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Score candidates in float64; `keep` are their postings."""
-        place[candidates] = np.arange(len(candidates), dtype=np.int32)
-        rows = postings.rows[keep]
-        ends = keep.searchsorted(postings.ends).tolist()
-        sizes = [end - start for start, end in zip([0, *ends], ends)]
-        weights = self.scorer.weigh_as(np.array(postings.idf).repeat(sizes), rows, postings.tf[keep])
-        if max(postings.counts) > 1:
-            weights *= np.array(postings.counts).repeat(sizes)
-        scores = np.bincount(place[rows], weights, minlength=len(candidates)).astype(np.float64, copy=False)
-        if frequent:
-            tf = np.array([row.tf[candidates] for row, _ in frequent])
-            idf = np.array([[row.idf] for row, _ in frequent])
-            held = tf > 0
-            weights = self.scorer.weigh_as(idf, candidates, np.where(held, tf, 1)) * held
-            for added, (_, count) in zip(weights, frequent):
-                scores += added if count == 1 else count * added
-        if not scores.all():  # an idf may be 0
-            matches = scores > 0
-            return candidates[matches], scores[matches]
-        return candidates, scores
+        paper = self._borrow()
+        try:
+            _add_rows(paper, frequent)
+            np.add.at(paper, rows, _light(weights))
+            if allowed is not None:
+                paper *= allowed
+            cut = lower_bound(paper, top_k)
+            if not _SMALL < cut < _LARGE:
+                return None
+            cut *= 1 - slack
+            docs = (paper >= cut).nonzero()[0]
+            keep = (paper[rows] >= cut).nonzero()[0]
+            place = paper.view(np.int32)
+            place[docs] = np.arange(len(docs), dtype=np.int32)
+            scores = np.bincount(place[rows[keep]], weights[keep], len(docs)).astype(np.float64, copy=False)
+            return docs, self._whole(docs, scores, frequent)
+        finally:
+            self._spare.append(paper)
 
 
-def _scratch(n: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.zeros(n, dtype=np.float32), np.empty(n, dtype=np.int32)
+def _add_rows(sums: np.ndarray, frequent: Frequent) -> None:
+    """Set sums to those of frequent terms."""
+    rows = [row.light if count == 1 else count * row.light for row, count in frequent]
+    if len(rows) < 2:
+        sums[:] = rows[0] if rows else 0.0
+    else:
+        np.add(rows[0], rows[1], out=sums)
+    for row in rows[2:]:
+        sums += row
+
+
+def _lightly(docs: np.ndarray, scores: np.ndarray, frequent: Frequent) -> np.ndarray:
+    """Add the rounded weights of frequent terms to the scores of some documents."""
+    light = _light(scores)
+    for row, count in frequent:
+        light += row.light[docs] if count == 1 else count * row.light[docs]
+    return light
+
+
+def add_up(weights: np.ndarray, early: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """Give each document's score at the last of its postings, and 0 at the `early` others.
+
+    The order of addition is that of the postings: the early ones add up from 0, then comes the last.
+    """
+    scores = np.bincount(last, weights[early], len(weights)) + weights
+    scores[early] = 0.0
+    return scores
+
+
+def best_of(rows: np.ndarray, scores: np.ndarray, top_k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Choose the documents that may be among the best; scores of 0 are none."""
+    cut = lower_bound(scores, top_k) if top_k < len(scores) else 0.0
+    keep = (scores >= max(cut * (1 - _TIE), _ABOVE_0)).nonzero()[0]
+    return rows[keep], scores[keep]
 
 
 def _light(weights: np.ndarray) -> np.ndarray:
@@ -279,19 +280,6 @@ def _light(weights: np.ndarray) -> np.ndarray:
         return weights.astype(np.float32)
 
 
-def _whole(sums: np.ndarray, rows: np.ndarray, frequent: list[tuple[_Row, int]]) -> np.ndarray:
-    """Add frequent terms to the sums of some documents."""
-    whole = sums[rows]
-    for row, count in frequent:
-        whole += row.light[rows] if count == 1 else count * row.light[rows]
-    return whole
-
-
-def _once(rows: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """Find each document once, without sorting: of all that write to one place, the last stays."""
-    numbers = np.arange(len(rows), dtype=np.int32)
-    place[rows] = numbers
-    return (place[rows] == numbers).nonzero()[0]
-
-
-_NO_TERM = _Term(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32), np.empty(0, dtype=np.uint8), 0.0)
+def _size(term: _Term) -> int:
+    """Count the bytes that are kept for a term alone: its postings are views, except over fields."""
+    return term.weights.nbytes + (0 if term.docs.base is not None else term.docs.nbytes)

@@ -70,17 +70,23 @@ def best_first(slots: np.ndarray, scores: np.ndarray, table: DocTable, top_k: in
     scores : ndarray of float
         Their scores.
     """
+    if top_k == 0:
+        return slots[:0], scores[:0]
     if len(scores) <= _SHORT:
         return _few_first(slots, scores, table, top_k)
     ranks = table.ranks_of(slots)
-    # A stable sort takes half of the time of the default kind on some processors.
-    order = scores.argsort(kind="stable") if ranks is None else np.lexsort((ranks, scores))
-    order = order[::-1]
+    if ranks is None:
+        order = scores.argsort()[::-1]
+    else:
+        order = _keys(scores, ranks, table.n_slots).argsort()[::-1]
+        falling = scores[order]
+        if _apart_or_equal(falling):
+            return slots[order[:top_k]], falling[:top_k]
+        order = np.lexsort((ranks, scores))[::-1]
     falling = scores[order]
-    # Scores that agree in 12 digits are nearer than this; where none are, no ids need comparing.
-    near = (falling[:-1] - falling[1:]) <= 2e-11 * np.abs(falling[1:])
+    near = (falling[:-1] - falling[1:]) <= _NEAR * np.abs(falling[1:])
     if top_k is not None and top_k < len(order):
-        apart = np.flatnonzero(~near[top_k - 1 :])[:1] if top_k else [-1]
+        apart = np.flatnonzero(~near[top_k - 1 :])[:1]
         end = top_k + int(apart[0]) if len(apart) else len(order)  # what may tie with the last one stays
         order, falling, near = order[:end], falling[:end], near[: max(0, end - 1)]
     same = falling[:-1] == falling[1:]
@@ -90,7 +96,29 @@ def best_first(slots: np.ndarray, scores: np.ndarray, table: DocTable, top_k: in
     return slots[order[:top_k]], falling[:top_k]
 
 
-_SHORT = 64  # lists up to this length are ordered by plain Python, which costs half of what arrays do
+_NEAR = 2e-11  # scores that agree in 12 digits are nearer than this; where none are, no ids need comparing
+_SHORT = 24  # lists up to this length are ordered by plain Python, which costs less than arrays do
+
+
+def _keys(scores: np.ndarray, ranks: np.ndarray, n_ranks: int) -> np.ndarray:
+    """Make whole numbers that sort as the scores do, equal ones by rank.
+
+    Ranks take the place of the last bits: one sort of numbers takes a quarter of the time of a sort by two
+    keys. Scores that differ in those bits alone may change places, which :func:`_apart_or_equal` shows.
+    """
+    keys = (scores + 0.0).view(np.int64)  # the sum makes one of both zeros
+    if np.minimum.reduce(keys) < 0:  # below 0 the greater number is the lesser score
+        keys ^= (keys >> 63) & np.int64(2**63 - 1)
+    keys &= -1 << n_ranks.bit_length()
+    keys |= ranks
+    return keys
+
+
+def _apart_or_equal(falling: np.ndarray) -> bool:
+    """Say whether scores fall, and no two are equal in 12 digits but not in all."""
+    gaps = falling[:-1] - falling[1:]
+    near = gaps <= _NEAR * max(abs(falling.item(0)), abs(falling.item(-1)))
+    return np.count_nonzero(near) == np.count_nonzero(gaps == 0)
 
 
 def _few_first(slots: np.ndarray, scores: np.ndarray, table: DocTable, top_k: int | None) -> Found:
@@ -100,7 +128,7 @@ def _few_first(slots: np.ndarray, scores: np.ndarray, table: DocTable, top_k: in
     start = 0
     while start < kept:
         end = start + 1
-        while end < len(rows) and rows[end - 1][0] - rows[end][0] <= 2e-11 * abs(rows[end][0]):
+        while end < len(rows) and rows[end - 1][0] - rows[end][0] <= _NEAR * abs(rows[end][0]):
             end += 1
         if end - start > 1:
             rows[start:end] = _in_tie_order(rows[start:end], slots, table)

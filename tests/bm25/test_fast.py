@@ -1,5 +1,6 @@
 """The fast road of the search, which screens in single precision, against the plain one."""
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ragkit as rk
-from ragkit.bm25.fast import FastSearch
+from ragkit.bm25.fast import FastSearch, _size
 
 VARIANTS = ["bm25", "lucene", "robertson", "atire", "bm25l", "bm25+", "tfidf"]
 WORDS = [f"w{n}" for n in range(120)]
@@ -120,12 +121,35 @@ def test_no_bound_on_what_is_kept_changes_what_is_found(seed, room, k):
             assert wanted.items() <= mine.items()
 
 
-def test_scratch_paper_is_clean_after_every_search():
+def test_what_stands_on_scratch_paper_changes_nothing():
     index = rk.KeywordIndex(collection(3, 1500, 1.0), tokenizer=str.split)
-    for query in ("w40 w50", "w0 w1 w50", "w0 w0", "w90", "w0 w60 w61 w62"):
-        for k in (1, 30, 700):
-            index.hits(query, top_k=k)
-            assert not any(sums.any() for sums, _ in index._last.fast._spare)
+    queries = ("w40 w50", "w0 w1 w50", "w0 w0", "w90", "w0 w60 w61 w62")
+    wholes = {query: index.hits(query, top_k=None) for query in queries}
+    for filled in (np.nan, np.inf, 7.0):
+        for query, (ids, scores) in wholes.items():
+            for k in (1, 30, 700):
+                for paper in index._last.fast._spare:
+                    paper.fill(filled)
+                found = index.hits(query, top_k=k)
+                assert found[0] == ids[:k] and found[1].tolist() == scores[:k].tolist()
+
+
+@pytest.mark.parametrize("room", [0, 6_000, 40_000])
+def test_threads_that_share_an_index_find_what_one_finds(room):
+    # Little room, so that weights are forgotten and made again while other threads read them.
+    index = rk.KeywordIndex(collection(5, 1500, 1.0), tokenizer=str.split)
+    rng = np.random.default_rng(0)
+    queries = [" ".join(rng.choice(WORDS[:60], rng.integers(1, 6))) for _ in range(150)]
+    wanted = [index.hits(query, top_k=20) for query in queries]
+    index._last.fast = fast = FastSearch(index._last, room)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda query: index.hits(query, top_k=20), queries * 6))
+    for (ids, scores), (mine, numbers) in zip(wanted * 6, found):
+        assert mine == ids and numbers.tolist() == scores.tolist()
+    kept = sum(_size(term) for term in fast._terms.values())
+    kept += sum(row.light.nbytes + row.tf.nbytes for row in fast._rows.values())
+    assert fast.nbytes == kept <= room
+    assert len(fast._spare) <= 8
 
 
 # ---------------------------------------------------------------- ties
