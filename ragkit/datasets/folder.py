@@ -103,6 +103,14 @@ def load_dataset(
     that its "See Also" section names. The object itself is not judged: take it out of the ranking with
     :func:`drop_self` before evaluating.
 
+    Ready vectors go into a store: the documents' by row, the queries' by text. A text that is not among the
+    queries is embedded by the same model where that is installed, else ranked by the fallback::
+
+        known = rk.TableEmbedder(data.queries["text"], data.vectors.queries, model=rk.installed_minilm())
+        store = rk.VectorStore(
+            data.docs, vectors=data.vectors.docs, query_embed=known, fallback=rk.LSAEmbedder()
+        )
+
     Examples
     --------
     >>> data = load_dataset("toy")
