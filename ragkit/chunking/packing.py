@@ -49,18 +49,26 @@ class CharacterRuler:
         high = start + self.size
         return stop if high >= stop else level.last(floor, high)
 
-    def widest_cut(self, level: Boundaries, start: int, floor: int, stop: int) -> int:
-        """Find the last cut that fits from `floor` on, where none fits from `start` on; -1 if none."""
-        high, seen = floor + self.size, start + self.size
-        return stop if high >= stop else level.last(seen if seen > floor else floor, high)
+    def first_cut(self, level: Boundaries, floor: int, stop: int) -> int:
+        """Find the first cut after `floor` if a chunk from there can hold it; -1 if not."""
+        high = floor + self.size
+        cut = level.next(floor, high if high < stop else stop)
+        return stop if cut < 0 and high >= stop else cut
 
     def step_back(self, levels: Sequence[Boundaries], after: int, end: int, reach: int) -> int:
         """Find where an overlap that leaves room for `reach` begins, coarsest kind first; -1 if none."""
-        low = max(after + 1, end - self.overlap, reach - self.size)
+        low = end - self.overlap
+        if low <= after:
+            low = after + 1
+        if low < reach - self.size:
+            low = reach - self.size
+        # A piece that begins after a break needs one in sight, unless it begins right here.
+        seen = self.text[low:end] if self.text[low - 1].isalnum() else None
         for level in levels:
-            start = level.start(low, end)
-            if start >= 0:
-                return start
+            if seen is None or not level.needs or level.needs in seen:
+                start = level.start(low, end)
+                if start >= 0:
+                    return start
         return -1
 
 
@@ -128,9 +136,10 @@ class MeasuringRuler:
         self._guess[id(level)] = low - first
         return level.last(floor, cut(low)) if not isinstance(cuts, list) and low < n else cut(low)
 
-    def widest_cut(self, level: Boundaries, start: int, floor: int, stop: int) -> int:
-        """Find the last cut that fits from `floor` on, where none fits from `start` on; -1 if none."""
-        return self.last_cut(level, floor, floor, stop)
+    def first_cut(self, level: Boundaries, floor: int, stop: int) -> int:
+        """Find the first cut after `floor` if a chunk from there can hold it; -1 if not."""
+        cut = min(level.after(floor), stop)
+        return cut if self.fits(floor, cut) else -1
 
     def step_back(self, levels: Sequence[Boundaries], after: int, end: int, reach: int) -> int:
         """Find where an overlap that leaves room for `reach` begins, coarsest kind first; -1 if none."""
@@ -207,22 +216,24 @@ def pack(
     stop = end_of_word(text, start, len(text) if high is None else high)
     usable = levels if natural is None else levels[:natural]
     spans: list[Span] = []
-    floor, kind, first = start, 0, usable[0]
-    back = levels[: max(soft, 1)]
+    floor, kind, first, finest = start, 0, usable[0], len(levels) - 1
+    back, overlap, last_cut = levels[: max(soft, 1)], ruler.overlap, ruler.last_cut
     while floor < stop:
         # Most chunks end at the coarsest kind of boundary.
-        end, broken, kind = ruler.last_cut(first, start, floor, stop), kind, 0
+        end, broken, kind = last_cut(first, start, floor, stop), kind, 0
         if end < 0 or (least and end < stop):
             start, end, kind = _cut_one(usable, ruler, (start, floor, stop), broken, least, back)
-        end = end_of_word(text, floor, end)
+            if kind == finest:
+                end = end_of_word(text, floor, end)
         spans.append((start, end))
         if end >= stop:
             break
-        floor, before = skip_blank(text, end), start
-        start = floor
-        if ruler.overlap:
-            start = ruler.step_back(back if kind < soft else levels[: kind + 1], before, end, end)
-            start = floor if start < 0 else start
+        before, start = start, skip_blank(text, end)
+        floor = start
+        if overlap:
+            begin = ruler.step_back(back if kind < soft else levels[: kind + 1], before, end, end)
+            if begin >= 0:
+                start = begin
     if min_size and len(spans) > 1 and ruler.length(*spans[-1]) < min_size:
         spans[-2:] = _even_out(spans, levels, ruler, min_size)
     return spans
@@ -284,14 +295,15 @@ def _make_room(
     level: Boundaries, ruler: Ruler, start: int, floor: int, stop: int, back: Sequence[Boundaries]
 ) -> Span:
     """Shorten the overlap so far that the next piece at this level fits; (floor, -1) where it never does."""
-    widest = ruler.widest_cut(level, start, floor, stop)
-    if widest < 0:
+    reach = ruler.first_cut(level, floor, stop)
+    if reach < 0:
         return floor, -1
-    reach = min(level.after(floor), stop)
+    if ruler.fits(start, reach):  # a cut exactly at the limit, which is missed where blanks follow
+        return start, reach
     begin = ruler.step_back(back, start, end_of_word(ruler.text, start, floor), reach)
     begin = floor if begin < 0 else begin
     end = ruler.last_cut(level, begin, floor, stop)
-    return (begin, end) if end >= 0 else (floor, widest)
+    return (begin, end) if end >= 0 else (floor, reach)
 
 
 def windows(text: str, size: int, overlap: int) -> list[Span]:

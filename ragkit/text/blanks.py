@@ -25,10 +25,11 @@ def skip_blank(text: str, at: int) -> int:
         Its offset; the length of the text where there is none.
     """
     # One blank or blank line between plain characters is what stands between most words and paragraphs.
-    near = at + 1 if text[at : at + 1] == " " else at + 2 if text[at : at + 2] == "\n\n" else at
-    if "!" <= text[near : near + 1] <= "~":
-        return near
-    found = _NONBLANK.search(text, near)
+    if at + 2 < len(text):
+        near = at + 1 if text[at] == " " else at + 2 if text[at] == "\n" == text[at + 1] else at
+        if "!" <= text[near] <= "~":
+            return near
+    found = _NONBLANK.search(text, at)
     if found is None:
         return len(text)
     start = found.start()

@@ -28,10 +28,17 @@ from ragkit.text.sentence_rules import (
 )
 
 _BLANK_AFTER_WORD = re.compile(r"(?<=\S)(?=\s)")
+_TAILS = frozenset(MARKS + CLOSERS)
+_FAR = 1 << 16  # how far a stretch without line breaks is followed
 
 
 class Boundaries:
-    """One kind of boundary in one text; `last` and `next` are what the kinds differ in."""
+    """One kind of boundary in one text; `last` and `next` are what the kinds differ in.
+
+    `needs` is a character without which a stretch of this text holds no boundary, or empty.
+    """
+
+    needs = ""
 
     def __init__(self, text: str):
         self.text = text
@@ -113,29 +120,36 @@ class _Sought(Boundaries):
 
     def last(self, low: int, high: int) -> int:
         """Find the last cut in ``(low, high]``; -1 if there is none."""
-        best, text, cut_at = -1, self.text, self._cut_at
+        text, cut_at, best, beyond = self.text, self._cut_at, -1, None
         for mark in self._marks:
+            if beyond is not None and mark not in beyond:
+                continue
             at = text.rfind(mark, low, high + 1)
             while at >= 0:
                 cut = cut_at(at, low)
                 if low < cut <= high:
-                    best = low = cut  # the other marks count only beyond it
+                    best = low = cut  # the other marks count only beyond it and the white space after it
+                    beyond = text[cut : high + 1].lstrip()
                     break
                 at = text.rfind(mark, low, self._before(at, low))
         return best
 
     def next(self, low: int, high: int) -> int:
         """Find the first cut in ``(low, high]``; -1 if there is none."""
-        if not self._marks:
-            return -1
-        best, text, cut_at = -1, self.text, self._cut_at
-        begin = self._begin(low)
+        return self._first(self._begin(low), low, high)
+
+    def _first(self, begin: int, low: int, high: int) -> int:
+        """Find the first cut in ``(low, high]`` of a mark at or after `begin`; -1 if there is none."""
+        text, cut_at, best, before = self.text, self._cut_at, -1, None
         for mark in self._marks:
+            if before is not None and mark not in before:
+                continue
             at = text.find(mark, begin, high + 1)
             while at >= 0:
                 cut = cut_at(at, begin)
                 if low < cut <= high:
                     best, high = cut, cut - 1  # the other marks count only before it
+                    before = text[begin:cut]
                     break
                 at = text.find(mark, at + 1, high + 1)
         return best
@@ -163,33 +177,44 @@ class Sentences(_Sought):
 
     def __init__(self, text: str):
         super().__init__(text, MARKS + BREAKS + PARAGRAPH_MARKS)
+        self._end = len(text) - 1
 
     def _cut_at(self, at: int, low: int) -> int:
         text = self.text
         mark = text[at]
-        if mark in "?!" and text[at + 1 : at + 2] == " ":
-            return at + 1
-        if mark == ".":
-            # Quick answer for most full stops: a blank after it, a plain and longer word before it.
-            if text[at + 1 : at + 2] == " " and at > 9:
-                word = text[at - 9 : at].rpartition(" ")[2]
-                if word.isalpha() and (len(word) == 9 or (len(word) > 1 and word.lower() not in SUSPECT)):
+        if 3 < at < self._end and text[at + 1] in " \n":
+            # Quick answers for most marks: after "?" and "!", and after words that are no abbreviation.
+            if mark == ".":
+                word = text[at - 4 : at]
+                if not word.isalpha():
+                    word = word.rpartition(" ")[2]
+                if len(word) > 1 and word.isalpha() and word.lower() not in SUSPECT:
                     return at + 1
-            return sentence_end(text, at)
-        if mark in MARKS:
-            return sentence_end(text, at)
-        return block_end(text, at, low, items=True)
+            elif mark in "?!":
+                return at + 1
+        return sentence_end(text, at) if mark in MARKS else block_end(text, at, low, items=True)
+
+    def start(self, low: int, high: int) -> int:
+        """Find the first place in ``[low, high)`` where a piece begins, after white space; -1 if none."""
+        if low <= 0 or not self.text[low - 1].isalnum():
+            return super().start(low, high)
+        cut = self._first(low - 1, low - 1, high - 1)
+        if cut < 0:
+            return -1
+        start = skip_blank(self.text, cut)
+        return start if start < high else -1
 
     def _begin(self, low: int) -> int:
         # Closing quotes may stand between a mark and its cut.
-        if low <= 0 or self.text[low - 1].isalnum():
+        if low <= 0 or self.text[low - 1] not in _TAILS:
             return low if low > 0 else 0
         edge = low - 32 if low > 32 else 0
         return edge + len(self.text[edge:low].rstrip(MARKS + CLOSERS))
 
     def _before(self, at: int, low: int) -> int:
         text = self.text
-        if text[at] in SPACED and at + 1 < len(text) and not text[at + 1].isspace():
+        inside = not text[at - 1 : at].isspace() and not text[at + 1 : at + 2].isspace()
+        if inside and at + 1 < len(text) and text[at] in SPACED:
             # No mark inside of "1.2.3" or "www.a.org" has white space after it: step over all of it.
             parts = text[low:at].rsplit(None, 1)
             return low + len(parts[0]) + 1 if len(parts) == 2 else low
@@ -197,25 +222,42 @@ class Sentences(_Sought):
 
 
 class _LineBreaks(_Sought):
-    """Boundaries at line breaks of any convention."""
+    """Boundaries at line breaks of any convention.
+
+    Most stretches of prose hold none: the last stretch that was found to be free of them is kept.
+    """
 
     def __init__(self, text: str):
         super().__init__(text, BREAKS + PARAGRAPH_MARKS)
+        self.needs = "" if len(self._marks) > 1 else self._marks[0] if self._marks else "\n"
+        self._free = (0, 0)
 
     def last(self, low: int, high: int) -> int:
         """Find the last cut in ``(low, high]``; -1 if there is none."""
-        marks = self._marks
-        if not marks or (len(marks) == 1 and self.text.find(marks[0], low, high + 1) < 0):
-            return -1  # most stretches hold no line break at all
-        return super().last(low, high)
-
-    def start(self, low: int, high: int) -> int:
-        """Find the first place in ``[low, high)`` where a piece begins, after white space; -1 if none."""
-        text, marks = self.text, self._marks
-        after_word = low > 0 and "!" <= text[low - 1] <= "~"
-        if not marks or (after_word and len(marks) == 1 and text.find(marks[0], low, high) < 0):
+        free, mark, text = self._free, self.needs, self.text
+        if free[0] <= low and high < free[1]:
             return -1
-        return super().start(low, high)
+        if not mark:
+            return super().last(low, high)
+        at = text.rfind(mark, low, high + 1)
+        if at < 0:
+            self._follow(low, high + 1)
+        while at >= 0:
+            cut = self._cut_at(at, low)
+            if low < cut <= high:
+                return cut
+            at = text.rfind(mark, low, at)
+        return -1
+
+    def next(self, low: int, high: int) -> int:
+        """Find the first cut in ``(low, high]``; -1 if there is none."""
+        free = self._free
+        return -1 if free[0] <= low and high < free[1] else super().next(low, high)
+
+    def _follow(self, low: int, high: int) -> None:
+        """Keep that ``text[low:high]`` holds no line break, with what follows up to the next one."""
+        at = self.text.find(self.needs, high, high + _FAR)
+        self._free = (low, high + _FAR if at < 0 else at)
 
 
 class Paragraphs(_LineBreaks):

@@ -21,7 +21,9 @@ _LIST_ITEM = re.compile(r"(?:[-*+•‣◦–]|\d{1,3}[.)]|#{1,6})[^\S\n\r]")
 _ACRONYM = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 _WORD = re.compile(r"\w+")
 _REST = 40  # characters looked at after a mark
-SUSPECT = NEVER_LAST | BEFORE_NUMBER | SELDOM_LAST | CLOCK
+_ABBREVIATIONS = NEVER_LAST | BEFORE_NUMBER | SELDOM_LAST | CLOCK
+#: Abbreviations; of long ones the last four letters.
+SUSPECT = frozenset(word[-4:] for word in _ABBREVIATIONS)
 
 
 def sentence_end(text: str, at: int) -> int:
@@ -96,11 +98,14 @@ def _first_word(following: str) -> str:
 
 def block_end(text: str, at: int, low: int, *, items: bool) -> int:
     """Judge the line break at `at`: the cut before it where a blank line (or a list item) follows, or -1."""
-    mark, before, after = text[at], text[at - 1 : at], text[at + 1 : at + 2]
-    if mark == "\n":
-        if "!" <= before <= "~" and "!" <= after <= "~":  # a line break between two plain characters
-            return at if items and at > low and _LIST_ITEM.match(text, at + 1) else -1
-        if before == "\n" and "!" <= text[at - 2 : at - 1] <= "~" and at - 1 > low:
+    if text[at] == "\n":  # quick answers where only plain characters stand around one or two line feeds
+        before, after = text[at - 1 : at], text[at + 1 : at + 2]
+        if "!" <= before <= "~":
+            if after == "\n":
+                return at
+            if "!" <= after <= "~":
+                return at if items and at > low and _LIST_ITEM.match(text, at + 1) else -1
+        elif before == "\n" and "!" <= text[at - 2 : at - 1] <= "~":
             return at - 1
     end, start = end_of_word(text, low, at), skip_blank(text, at)
     gap = text[end:start]
