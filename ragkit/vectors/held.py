@@ -367,8 +367,9 @@ class HeldVectors(Store):
         """Choose who embeds queries: their own embedder, the fitted one, or the documents' in that role."""
         if not self._has_embedder:
             raise ValueError(
-                "this store holds vectors that were given, so it cannot embed a query by itself; "
-                "search(vectors=...), or build it with embed= the model that made them."
+                "this store holds vectors that were given, so it cannot embed a query by itself; give the "
+                "query's with vectors=, or build the store with embed= the model that made them, or with "
+                "fallback=rk.LSAEmbedder()."
             )
         choices = (self._query_embed, self._fitted, getattr(self._given_embed, "queries", None))
         return next((embed for embed in choices if embed is not None), self._given_embed)

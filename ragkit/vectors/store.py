@@ -103,7 +103,13 @@ class VectorStore(SavedVectors):
         Returns
         -------
         DataFrame
-            A run, ``query_id, [chunk_id,] doc_id, rank, score``; the score is the similarity in float64.
+            A run, ``query_id, [chunk_id,] doc_id, rank, score``. The score is the similarity in float64,
+            whatever the dtype of the vectors, and ties are judged on it: in 12 digits.
+
+        Raises
+        ------
+        ValueError
+            If a dot product lies beyond float64.
 
         Warns
         -----
