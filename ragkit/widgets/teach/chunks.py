@@ -122,7 +122,7 @@ class TuneChunks(TeachPanel):
             raise ValueError("tune_chunks needs at least one document; got none.")
         titles = self.docs["title"] if "title" in self.docs else self.docs["text"]
         pairs = [(f"{i} · {shorten(str(t), 60)}", i) for i, t in zip(ids, titles)]
-        start = str(given["doc_id"]) if given["doc_id"] is not None else ids[0]
+        start = str(given["doc_id"]) if given["doc_id"] is not None else self._first(ids)
         if start not in ids:
             raise ValueError(f"unknown document {start!r}; the first ones are {ids[:5]}.")
         # Methods that need an embedder, or a file's language, cannot be turned on by a list.
@@ -162,6 +162,11 @@ class TuneChunks(TeachPanel):
         super().__init__(controls, shared=shared)
         compare = ["beside", *(["top_k"] if searched else [])]
         self._open([("cut", ["method", "size", "overlap"]), ("compare", compare)])
+
+    def _first(self, ids: list[str]) -> str:
+        """Begin with a document that has gold."""
+        gold = set() if self._scoring is None else set(self._scoring.spans["doc_id"])
+        return next((i for i in ids if i in gold), ids[0])
 
     def _public(self, state: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -274,14 +279,16 @@ class TuneChunks(TeachPanel):
 
 
 def _draw_sizes(ax: Any, sizes: Mapping[str, np.ndarray]) -> None:
-    """Draw a histogram of the chunks' lengths, one outline per method."""
+    """Draw a histogram of the chunks' lengths, the bars of several methods side by side."""
     from ragkit.plot.style import COLOURS, tidy
 
     top = max((int(s.max()) for s in sizes.values() if len(s)), default=1)
-    bins = np.linspace(0, top, 21)
-    for n, (name, lengths) in enumerate(sizes.items()):
-        look = {"color": COLOURS[n % len(COLOURS)], "hatch": _HATCHES[n % len(_HATCHES)], "alpha": 0.55}
-        ax.hist(lengths, bins, label=name, histtype="stepfilled", **look)
+    bins = np.linspace(0, top, 21 if len(sizes) == 1 else 11)
+    colours = [COLOURS[n % len(COLOURS)] for n in range(len(sizes))]
+    ax.hist(list(sizes.values()), bins, color=colours, label=list(sizes), edgecolor="white", linewidth=0)
+    for bars, hatch in zip(ax.containers, _HATCHES * len(sizes)):
+        for bar in bars:
+            bar.set_hatch(hatch)
     if len(sizes) > 1:
         ax.legend(frameon=False, fontsize=9)
     ax.set_xlabel("characters in a chunk")
