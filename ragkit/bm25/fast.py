@@ -40,6 +40,11 @@ class _Row(NamedTuple):
 Frequent = list[tuple[_Row, int]]  # and how often the query holds it
 
 
+def is_rare(df: int, n: int) -> bool:
+    """Say whether a term's postings are better scattered than kept as a row, one number per document."""
+    return 6 * df <= n
+
+
 class FastSearch:
     """The best documents of a query; scores and order equal those of the plain road bit by bit.
 
@@ -88,7 +93,7 @@ class FastSearch:
         """Give the last terms as rows: those of more than a sixth of the documents, where there is room."""
         frequent: Frequent = []
         for df, term, count in reversed(ordered):
-            row = self._row(term) if 6 * df > self.n else None
+            row = None if is_rare(df, self.n) else self._row(term)
             if row is None:  # it is scattered, and all before it, which keeps the order of addition
                 break
             frequent.insert(0, (row, count))
@@ -115,19 +120,24 @@ class FastSearch:
         return kept
 
     def _term(self, term: int) -> _Term:
-        """Give a term's postings and weights; one that would push out most others is not kept."""
+        """Give a term's postings and weights."""
         kept = self._terms.get(term)
         if kept is None:
             docs, tf = self.scorer.counts(term)
-            kept = _Term(docs, self.scorer.weigh(term, docs, tf))
-            size = _size(kept)
-            if size <= self.room // 16:
-                with _KEEPING:
-                    self._make_room(size)
-                    if self.nbytes + size <= self.room and term not in self._terms:
-                        self.nbytes += size
-                        self._terms[term] = kept
+            kept = self.keep(term, docs, self.scorer.weigh(term, docs, tf))
         return kept
+
+    def keep(self, term: int, docs: np.ndarray, weights: np.ndarray) -> _Term:
+        """Keep a term's weights where there is room; one that would push out most others is not kept."""
+        made = _Term(docs, weights)
+        size = _size(made)
+        if size <= self.room // 16:
+            with _KEEPING:
+                self._make_room(size)
+                if self.nbytes + size <= self.room and term not in self._terms:
+                    self.nbytes += size
+                    self._terms[term] = made
+        return made
 
     def _make_room(self, size: int) -> None:
         """Forget the oldest terms where there is no room, a quarter of it at a time."""
@@ -177,16 +187,11 @@ class FastSearch:
         return rows[near], self._whole(rows[near], scores[near], frequent)
 
     def _repeats(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Find the postings that are not the last of their document, and that last one for each."""
-        narrow = len(rows) <= len(_NUMBERS)
-        numbers = _NUMBERS[: len(rows)] if narrow else np.arange(len(rows), dtype=np.int32)
         paper = self._borrow()
-        place = paper.view(numbers.dtype)
-        place[rows] = numbers  # of all that write to one place, the last stays
-        last = place[rows]
-        self._spare.append(paper)
-        early = (last != numbers).nonzero()[0]
-        return early, last[early]
+        try:
+            return repeats(rows, paper)
+        finally:
+            self._spare.append(paper)
 
     def _borrow(self) -> np.ndarray:
         """Give a number of four bytes for each document, to write on."""
@@ -258,6 +263,17 @@ def _lightly(docs: np.ndarray, scores: np.ndarray, frequent: Frequent) -> np.nda
     return light
 
 
+def repeats(rows: np.ndarray, paper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Find the postings that are not the last of their document, and the last one's number for each."""
+    narrow = len(rows) <= len(_NUMBERS)
+    numbers = _NUMBERS[: len(rows)] if narrow else np.arange(len(rows), dtype=np.int32)
+    place = paper.view(numbers.dtype)
+    place[rows] = numbers  # of all that write to one place, the last stays
+    last = place[rows]
+    early = (last != numbers).nonzero()[0]
+    return early, last[early]
+
+
 def add_up(weights: np.ndarray, early: np.ndarray, last: np.ndarray) -> np.ndarray:
     """Give each document's score at the last of its postings, and 0 at the `early` others.
 
@@ -268,9 +284,11 @@ def add_up(weights: np.ndarray, early: np.ndarray, last: np.ndarray) -> np.ndarr
     return scores
 
 
-def best_of(rows: np.ndarray, scores: np.ndarray, top_k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Choose the documents that may be among the best; scores of 0 are none."""
+def best_of(rows: np.ndarray, scores: np.ndarray, top_k: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Choose the documents that may be among the best, none of score 0; None: take the plain road."""
     cut = lower_bound(scores, top_k) if top_k < len(scores) else 0.0
+    if not cut < _LARGE:
+        return None
     keep = (scores >= max(cut * (1 - _TIE), _ABOVE_0)).nonzero()[0]
     return rows[keep], scores[keep]
 

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ragkit.bm25.gathered import Gathered, in_portions
 from ragkit.bm25.ledger import Ledgers
 from ragkit.bm25.scoring import Scorer, Terms
 from ragkit.bm25.settings import check_settings, list_settings, run_of_settings
 from ragkit.frames import as_queries, check_top_k, some, warn
 from ragkit.frames.messages import count
-from ragkit.frames.runs import best_first, run_of_slots
+from ragkit.frames.runs import Found, best_first, run_of_slots
 from ragkit.frames.store import check_one_query
 from ragkit.text import Tokenizer
 
@@ -205,15 +206,15 @@ class KeywordIndex(Ledgers):
         given = list_settings(settings)
         checked = check_settings(given, self._setting)
         self._scorer()  # settles what waits
-        every = self._own_setting._replace(once=False, weights=(1.0,) * len(self._fields))
-        asked = self._query_terms(frame, self._make_scorer(every))
+        whole = self._own_setting._replace(once=False, weights=(1.0,) * len(self._fields))
+        every = self._make_scorer(whole)
+        asked = self._query_terms(frame, every)
         allowed = self._table.slot_mask(where)
-        found = []
-        for setting in checked:
-            scorer = self._make_scorer(setting)
-            for terms in asked:
-                terms = {t: 1 if setting.once else n for t, n in terms.items() if scorer.df(t)}
-                found.append(best_first(*scorer.best(terms, top_k, allowed), self._table, top_k))
+        found: list[list[Found]] = [[] for _ in checked]
+        for portion in in_portions(every, asked):
+            gathered = Gathered(every, portion, allowed)
+            for mine, setting in zip(found, checked):
+                mine += gathered.search(self._make_scorer(setting), top_k, self._table)
         return run_of_settings(given, checked, list(self._fields), frame["query_id"], found, self._table)
 
     def score_all(

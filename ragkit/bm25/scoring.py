@@ -101,7 +101,7 @@ class Scorer:
             self.formula = VARIANTS[setting.variant]
             self.norm = self.formula.norm(fields[0].lengths, self.average[0], self.b[0])
         self._prior: np.ndarray | None = None
-        self._df: np.ndarray = np.sum([p.df for p in fields], axis=0)
+        self._df: np.ndarray = sum(p.df for p in fields)  # type: ignore[assignment]
         self.fast = FastSearch(self, room)
 
     # ---------------------------------------------------------------- weights of a term
@@ -121,9 +121,14 @@ class Scorer:
         docs, where = np.unique(np.concatenate([docs for docs, _ in parts]), return_inverse=True)
         return docs, np.bincount(where, np.concatenate([tf for _, tf in parts]), minlength=len(docs))
 
+    @property
+    def countable(self) -> bool:
+        """Say whether stored counts are what is weighed: one field, of weight 1."""
+        return len(self.fields) == 1 and self.field_weights[0] == 1
+
     def counts(self, term: int) -> tuple[np.ndarray, np.ndarray]:
         """Give what :meth:`postings` gives, as it is stored where nothing has to be weighted."""
-        if len(self.fields) > 1 or self.field_weights[0] != 1:
+        if not self.countable:
             return self.postings(term)
         p = self.fields[0]
         start, end = p.indptr[term], p.indptr[term + 1]
@@ -172,6 +177,10 @@ class Scorer:
     def ordered(self, terms: Terms) -> list[tuple[int, int, int]]:
         """Give df, term and count, rarest first: the order in which every road adds terms up."""
         return sorted(((self.df(term), term, count) for term, count in terms.items()))
+
+    def known(self, terms: Terms) -> Terms:
+        """Keep the terms that a searched field holds, and count them as the setting says."""
+        return {t: 1 if self.setting.once else count for t, count in terms.items() if self.df(t)}
 
     def df(self, term: int) -> int:
         """Bound the number of documents that hold a term: exact where there is one field."""

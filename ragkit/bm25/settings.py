@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -50,14 +51,13 @@ def run_of_settings(
     settings: list[Setting],
     fields: list[str],
     query_ids: pd.Series,
-    found: list[Found],
+    found: list[list[Found]],
     table: DocTable,
 ) -> pd.DataFrame:
-    """Make one long run of what was found, setting by setting and query by query."""
+    """Make one long run of what each setting found for each query."""
     queries = np.tile(np.arange(len(query_ids)), len(settings))
-    run = run_of_slots(pd.Series(query_ids.array.take(queries)), found, table)
-    sizes = np.array([len(slots) for slots, _ in found], dtype=np.int64)
-    number = np.repeat(np.arange(len(settings)), sizes.reshape(len(settings), len(query_ids)).sum(axis=1))
+    run = run_of_slots(pd.Series(query_ids.array.take(queries)), list(chain.from_iterable(found)), table)
+    number = np.repeat(np.arange(len(settings)), [sum(len(slots) for slots, _ in mine) for mine in found])
     for place, (name, values) in enumerate(_columns(given, settings, fields).items()):
         text = bool(values) and isinstance(values[0], str)
         column = pd.Series(values, dtype="str" if text else np.float64)
