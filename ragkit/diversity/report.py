@@ -10,7 +10,7 @@ import pandas as pd
 
 from ragkit.diversity.mmr import check_lambda
 from ragkit.diversity.path import Intervals, mmr_intervals, score_intervals
-from ragkit.diversity.pool import Pool, check_depths, make_pool
+from ragkit.diversity.pool import Pool, check_depths, make_pool, warn_small_pool
 from ragkit.frames import as_qrels, check_frame, check_number
 from ragkit.similarity import normalize_rows
 
@@ -68,6 +68,11 @@ def diversity_report(
     ValueError
         For what :func:`mmr` refuses.
 
+    Warns
+    -----
+    RetrievalWarning
+        If the pool is no larger than `top_k`: then MMR can only reorder it.
+
     See Also
     --------
     describe : The report in two sentences.
@@ -86,6 +91,7 @@ def diversity_report(
     pool = make_pool(
         run, vectors, top_k=top_k, fetch_k=fetch_k, scale=scale, relevance=relevance, queries=queries
     )
+    warn_small_pool(pool, top_k, "diversity_report")
     paths = list(_plain_and_mmr(pool, top_k, lambda_))
     rows = [_row(rel, X, found, threshold) for (_, rel, X), (_, found, _) in zip(pool.queries(), paths)]
     report = pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS)
@@ -187,7 +193,7 @@ def describe(report: pd.DataFrame) -> str:
     Raises
     ------
     ValueError
-        If `report` lacks a column of a diversity report.
+        If `report` is no diversity report.
 
     See Also
     --------
@@ -201,9 +207,16 @@ def describe(report: pd.DataFrame) -> str:
     >>> text.split(": ")[0]
     'The top 2 repeats itself'
     """
-    check_frame(report, ["query_id", "lambda_", *_COLUMNS], "report")
+    if isinstance(report, pd.DataFrame) and not {"lambda_", *_COLUMNS} <= {*report.columns}:
+        raise ValueError(
+            "report must be what diversity_report returns; got a frame with the columns "
+            f"{list(report.columns)}. Call describe(diversity_report(run, vectors))."
+        )
+    check_frame(report, ["query_id"], "report")
     if not len(report):
         return "The report holds no query, so there is nothing to diversify. Search first, then ask again."
+    if report["top_k"].max() < 2:
+        return "A head of fewer than two results has no pair to compare. Ask for a larger top_k."
     mean = report.drop(columns="query_id").mean(numeric_only=True)
     return f"{_on_crowding(report, mean)} {_on_mmr(report, mean)}"
 
@@ -234,9 +247,14 @@ def _on_mmr(report: pd.DataFrame, mean: pd.Series) -> str:
     return (
         f"MMR begins to change the selection below lambda {start:.2f}; at {mean['lambda_']:g} it replaces "
         f"{mean['replaced']:.1f} of {_whole(report['top_k'])}: diversity goes from {mean['diversity']:.2f} "
-        f"to {mean['diversity_mmr']:.2f}{told}, at the cost of {mean['relevance_cost']:.2f} of mean "
+        f"to {mean['diversity_mmr']:.2f}{told}, at the cost of {_cost(mean['relevance_cost'])} of mean "
         "relevance."
     )
+
+
+def _cost(fall: float) -> str:
+    """Write a fall of relevance; one too small to be shown is not called nothing."""
+    return "less than 0.01" if 0 < fall < 0.005 else f"{fall:.2f}"
 
 
 def _whole(sizes: pd.Series) -> str:

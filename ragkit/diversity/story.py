@@ -57,6 +57,8 @@ def lambda_for(
     ------
     ValueError
         If the run has not the query, or the query not the unit.
+    TypeError
+        If more than one query or unit is given.
 
     See Also
     --------
@@ -74,7 +76,7 @@ def lambda_for(
     pool = make_pool(
         run, vectors, top_k=top_k, fetch_k=fetch_k, scale=scale, relevance=relevance, queries=queries
     )
-    query_id, unit_id = str(query_id), str(unit_id)
+    query_id, unit_id = _one_id("query_id", query_id), _one_id("unit_id", unit_id)
     _check_asked(as_run(run), pool.unit, query_id, unit_id)
     candidates = pool.frame[pool.unit].astype(object).to_numpy()
     for first, rel, X in pool.queries():
@@ -84,11 +86,20 @@ def lambda_for(
     return _story_frame([(0.0, 1.0, False, None, None, "fetch_k", np.nan)])
 
 
+def _one_id(name: str, given: Any) -> str:
+    """Check that a single id is asked about."""
+    if isinstance(given, bool) or not isinstance(given, (str, int, np.integer)):
+        raise TypeError(f"{name} must be one id; got {given!r}. Ask about one unit of one query at a time.")
+    return str(given)
+
+
 def _check_asked(run: pd.DataFrame, unit: str, query_id: str, unit_id: str) -> None:
     """Raise unless the run has the query, and the query the unit."""
     rows = run[run["query_id"] == query_id]
     if not len(rows):
-        raise ValueError(f"run has no query {query_id!r}; it has {some(pd.unique(run['query_id']))}.")
+        swapped = " Are query_id and unit_id swapped?" if (run["query_id"] == unit_id).any() else ""
+        queries = some(pd.unique(run["query_id"]))
+        raise ValueError(f"run has no query {query_id!r}; it has {queries}.{swapped}")
     if not (rows[unit] == unit_id).any():
         raise ValueError(
             f"run did not retrieve {unit_id!r} for query {query_id!r}, so no lambda can select it; "

@@ -103,6 +103,12 @@ def test_lambda_for_says_when_a_unit_is_no_candidate_or_was_not_retrieved():
         lambda_for(RUN, VECTORS, "q", "ghost", top_k=1)
     with pytest.raises(ValueError, match="no query 'p'; it has 'q'"):
         lambda_for(RUN, VECTORS, "p", "a", top_k=1)
+    with pytest.raises(ValueError, match="Are query_id and unit_id swapped"):
+        lambda_for(RUN, VECTORS, "a", "q", top_k=1)
+    with pytest.raises(TypeError, match=r"unit_id must be one id; got \['a', 'copy'\]"):
+        lambda_for(RUN, VECTORS, "q", ["a", "copy"], top_k=1)
+    with pytest.raises(TypeError, match="unit_id must be one id; got None"):
+        lambda_for(RUN, VECTORS, "q", None, top_k=1)
 
 
 @pytest.mark.parametrize("top_k", [0, 3, None])

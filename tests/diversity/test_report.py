@@ -115,5 +115,23 @@ def test_an_empty_run_gives_an_empty_report_and_a_sentence():
 
 
 def test_describe_needs_a_report():
-    with pytest.raises(ValueError, match="report needs columns"):
+    with pytest.raises(ValueError, match=r"what diversity_report returns; got .*'score'.*Call describe"):
         describe(RUN)
+    with pytest.raises(TypeError, match="report must be a DataFrame"):
+        describe(None)
+
+
+def test_a_pool_no_larger_than_the_head_is_warned_about():
+    with pytest.warns(rk.RetrievalWarning, match="diversity_report has at most 3 candidates.*top_k=5"):
+        diversity_report(RUN, VECTORS, top_k=5)
+
+
+@pytest.mark.parametrize("top_k", [0, 1])
+def test_a_head_without_a_pair_is_not_praised(top_k):
+    assert "fewer than two" in describe(diversity_report(RUN, VECTORS, top_k=top_k))
+
+
+def test_a_cost_too_small_to_be_shown_is_not_called_nothing():
+    # Relevance of the swapped pair, scaled: .002 and 0; half of the difference is .001.
+    run = run_of([1.0, 0.002, 0.0], ["a", "copy", "other"])
+    assert "the cost of less than 0.01 of" in describe(diversity_report(run, VECTORS, top_k=2))
