@@ -51,8 +51,7 @@ def to_dict(frame: Any) -> dict[str, dict[str, Any]]:
     Returns
     -------
     dict
-        Plain strings and numbers; :func:`ragkit.as_run` and :func:`ragkit.as_qrels` read it back. Grades
-        below 0 stay; pytrec_eval does not come back from them, so lift them to 0 for it.
+        Plain strings and numbers; :func:`ragkit.as_run` and :func:`ragkit.as_qrels` read it back.
 
     See Also
     --------

@@ -104,11 +104,13 @@ def evaluate(
     -----
     Every metric of judgements takes ``judged_only=True``: documents without a judgement are taken out of
     the ranking first, and those below move up. ``rel`` starts at 1, because a document without a judgement
-    counts as one of grade 0. A negative grade gains nothing and takes its rank, as in ranx, cwl_eval and
-    ndeval; `bpref` passes over it, as trec_eval does. One name may mean two things: ``hits`` counts, as in ranx, where ``hit`` is 1
-    or 0. ``err`` takes the highest grade there is for the highest possible one, where gdeval and
-    ir_measures take 4, ``err(max_rel=4)``; ``rbp`` asks whether a document is relevant and not how much,
-    as cwl_eval does; ``beta`` of ``f1`` is not squared, as in trec_eval.
+    counts as one of grade 0. A negative grade gains nothing and takes its rank, as in trec_eval, ranx and
+    cwl_eval; `bpref` passes over it, as trec_eval does.
+
+    One name may mean two things: ``hits`` counts, as in ranx, where ``hit`` is 1 or 0. ``err`` takes the
+    highest grade there is for the highest possible one, where gdeval and ir_measures take 4,
+    ``err(max_rel=4)``; ``rbp`` asks whether a document is relevant and not how much, as cwl_eval does;
+    ``beta`` of ``f1`` is not squared, as in trec_eval.
 
     References
     ----------

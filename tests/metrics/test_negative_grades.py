@@ -1,4 +1,4 @@
-"""Negative grades (spam, junk): judged, worth nothing, never a loss. trec_eval's wrapper hangs on them."""
+"""Negative grades (spam, junk): judged, worth nothing, never a loss."""
 
 import pandas as pd
 import pytest
@@ -77,3 +77,31 @@ def test_equal_to_other_packages_query_by_query(package, name):
     got = dict(zip(scores["query_id"], scores["value"]))
     expected = CASE["values"][package][name]
     assert len(expected) == 8 and got == pytest.approx(expected, abs=1e-12)
+
+
+def test_equal_to_trec_eval_query_by_query():
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    qrels = pd.DataFrame(CASE["qrels"], columns=["query_id", "doc_id", "relevance", "subtopic"])
+    best = qrels.sort_values("relevance", kind="stable").drop_duplicates(["query_id", "doc_id"], keep="last")
+    judged = rk.to_dict(best.drop(columns="subtopic"))
+    wanted = {
+        "map",
+        "recip_rank",
+        "Rprec",
+        "bpref",
+        "ndcg",
+        "set_P",
+        "set_F",
+        "P.5",
+        "ndcg_cut.10",
+        "recall.5",
+    }
+    theirs = pytrec_eval.RelevanceEvaluator(judged, wanted).evaluate(CASE["run"])
+    for query, values in theirs.items():
+        scores = rk.evaluate(
+            CASE["run"],
+            qrels,
+            metrics=list(values),
+            over=[query],
+        )
+        assert dict(zip(scores["metric"], scores["value"])) == pytest.approx(values, abs=1e-12)
