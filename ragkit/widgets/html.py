@@ -12,6 +12,7 @@ from ragkit.plot.style import COLOURS
 
 #: One style sheet for all panels: inherited colours, translucent tints, nothing that assumes a white page.
 #: The doubled class outweighs the table styles of Jupyter and nbconvert, which align and stretch cells.
+#: Boxes to tick have their own name for a tooltip, so what lies under them is pointed at.
 CSS = """<style>
 .rk-panel{font-size:13px;line-height:1.4;white-space:normal;color:var(--jp-ui-font-color1,inherit)}
 .rk-table.rk-table{border-collapse:collapse;table-layout:auto;font-variant-numeric:tabular-nums;width:100%}
@@ -28,6 +29,9 @@ line-height:1.2}
 .rk-table.rk-table mark{background:rgba(230,159,0,.38);color:inherit;font-weight:600;border-radius:2px;
 padding:0 1px}
 .rk-table.rk-table th.num{text-align:right;white-space:normal}
+.rk-panel:has(>.rk-wide){container-type:inline-size}
+@container (max-width:640px){.rk-table.rk-wide{font-size:11px}
+.rk-wide.rk-wide th,.rk-wide.rk-wide td{padding:2px}}
 .rk-foot{display:flex;flex-wrap:wrap;gap:2px 10px;align-items:center;margin-top:2px}
 .rk-bars{display:flex;width:140px;height:12px;background:rgba(127,127,127,.15)}
 .rk-bars span{display:block;height:12px}
@@ -39,6 +43,7 @@ padding:0 1px}
 .rk-panel abbr{text-decoration:underline dotted;cursor:help}
 .rk-exact.rk-exact>.widget-label{width:0;margin:0;font-size:0}
 .rk-exact input{font-variant-numeric:tabular-nums;padding-left:6px;padding-right:4px}
+.rk-tip .widget-checkbox input,.rk-tip .widget-checkbox span{pointer-events:none}
 .rk-plot{max-width:100%;height:auto;display:block}
 .rk-plot text{fill:currentColor}
 .rk-code{overflow:auto;max-height:24em;padding:8px;margin:4px 0;background:rgba(127,127,127,.12);
@@ -98,7 +103,7 @@ def line(text: str, kind: str = "", role: str = "status") -> str:
     return wrap(f'<div role="{role}"{style}>{escape(text)}</div>') if text else ""
 
 
-def table(frame: pd.DataFrame, *, digits: int = 3, caption: str = "") -> str:
+def table(frame: pd.DataFrame, *, digits: int = 3, caption: str = "", once: Sequence[str] = ()) -> str:
     """Turn a small frame into a table; numbers stand right, text is escaped.
 
     Parameters
@@ -109,17 +114,21 @@ def table(frame: pd.DataFrame, *, digits: int = 3, caption: str = "") -> str:
         Decimals of floats.
     caption : str, default=""
         Names the table for screen readers.
+    once : sequence of str
+        Columns that belong together: where a row has in all of them what the row above has, they are blank.
 
     Returns
     -------
     str
         HTML.
     """
+    again = frame[list(once)].eq(frame[list(once)].shift()).all(axis=1) if once else [False] * len(frame)
+    blank = [name in once for name in frame.columns]
     numbers = {n for n in frame.columns if _holds_numbers(frame[n])}
     head = "".join(header(str(name), name in numbers) for name in frame.columns)
     rows = (
-        "<tr>" + "".join(cell(value, digits) for value in row) + "</tr>"
-        for row in frame.itertuples(index=False)
+        f"<tr>{''.join('<td></td>' if same and b else cell(v, digits) for v, b in zip(row, blank))}</tr>"
+        for row, same in zip(frame.itertuples(index=False), again)
     )
     return rows_table(head, rows, len(frame.columns), caption)
 
@@ -171,7 +180,8 @@ def rows_table(head: str, rows: Iterable[str], width: int, caption: str = "") ->
     """
     body = "".join(rows) or f'<tr><td colspan="{width}" class="rk-muted">no results</td></tr>'
     label = f' aria-label="{escape(caption, quote=True)}"' if caption else ""
-    return f'<table class="rk-table"{label}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    wide = " rk-wide" if width > 7 else ""
+    return f'<table class="rk-table{wide}"{label}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def cell(value: Any, digits: int = 3) -> str:

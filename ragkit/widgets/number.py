@@ -79,6 +79,7 @@ class Number(W.HBox):
         self.box = W.Text(
             continuous_update=False,
             description=name,  # read aloud and not seen: the handle has the label that is seen
+            tooltip=f"{name}, exactly: type a number",
             style={"description_width": "0px"},
             layout=W.Layout(flex="0 0 auto", width="60px"),
         )

@@ -131,8 +131,10 @@ class Panel:
     def _start(self, children: Sequence[Any]) -> None:
         """Lay out, compute once, then listen."""
         W = need_ipywidgets()
+        from ragkit.widgets.tips import with_tips
+
         tail = [W.HBox([self._code_toggle]), self._code_box]
-        self.widget.children = [*children, *tail]
+        self.widget.children = [*with_tips(children), *tail]
         self.widget.layout.width = "100%"
         self.widget.add_class("rk")
         lifetime.claim(self, self.controls.values())

@@ -19,6 +19,8 @@ from ragkit.widgets import (
     tune_tokens,
 )
 from ragkit.widgets.curve import best_stretch, mean_curve
+from ragkit.widgets.lifetime import parts
+from ragkit.widgets.tips import Tip
 
 DOCS = pd.DataFrame(
     {
@@ -163,6 +165,10 @@ def test_every_picture_says_what_it_shows(opened):
 def test_every_control_has_a_tooltip(opened):
     panel, _, _ = opened
     assert all(control.tooltip for control in panel.controls.values())
+    inside = {id(child) for tip in parts(panel.widget) if isinstance(tip, Tip) for child in tip.children}
+    for control in panel.controls.values():
+        # Of the two parts of a number, the handle is a slider, whose tooltip the page shows by itself.
+        assert id(getattr(control, "box", control)) in inside
 
 
 def test_an_error_keeps_the_last_good_result():
@@ -244,14 +250,14 @@ def test_the_weight_curve_is_the_mean_metric_at_every_weight():
     # q9 is judged and in neither run: it counts 0 in every mean, here as in evaluate.
     qrels = pd.concat([QRELS, pd.DataFrame({"query_id": ["q9"], "doc_id": ["tea"], "relevance": [1]})])
     panel = tune_fusion(RUNS, DOCS, qrels, queries=QUERIES)
-    curve = mean_curve(panel._result.more["means"], "ndcg@10", 3)
+    curve = mean_curve(panel._result.more["means"], "ndcg@10")
     # At 0.5 itself mirrored ranks tie, and the ids decide: the curve jumps there.
     for weight in (0.05, 0.33, 0.49, 0.51, 0.77, 0.97):
         fused = rk.fuse(RUNS, weights={"keyword": weight, "vector": 1 - weight})
         expected = rk.evaluate(fused, qrels, metrics="ndcg@10")["value"].mean()
         held = curve[curve["weight"] <= weight].iloc[-1]["mean ndcg@10"]
         assert held == pytest.approx(expected)
-    best = best_stretch(panel._result.more["means"], 3)
+    best = best_stretch(panel._result.more["means"])
     assert best["value"] == pytest.approx(curve["mean ndcg@10"].max())
     panel.close()
 
@@ -402,6 +408,13 @@ def test_columns_of_yes_and_no_stand_left_with_their_heads():
     table = html.table(pd.DataFrame({"word": ["a"], "kept": [True], "length": [1]}))
     assert '<th scope="col">kept</th>' in table and "<td>yes</td>" in table
     assert '<th scope="col" class=num>length</th>' in table
+
+
+def test_a_table_leaves_out_what_the_row_above_has_said():
+    frame = pd.DataFrame({"rank": [1, 1, 2], "document": ["a", "a", "a"], "word": ["x", "x", "x"]})
+    rows = html.table(frame, once=["rank", "document"]).split("<tbody>")[1].split("</tr>")
+    assert "<td></td><td></td><td>x</td>" in rows[1]
+    assert '<td class="num">2</td><td>a</td><td>x</td>' in rows[2]
 
 
 def test_a_stemmer_that_is_given_can_be_turned_off():

@@ -265,7 +265,8 @@ class TuneBM25(TeachPanel):
         shown = shown.assign(unit=[labels.get(u, u) for u in shown["unit"]]).rename(
             columns={"part": "word", "unit": "document", "length_norm": "length norm"}
         )
-        return {"table": html.wrap(html.table(shown, caption="words of the query in each document"))}
+        caption = "words of the query in each document"
+        return {"table": html.wrap(html.table(shown, caption=caption, once=["rank", "document"]))}
 
     def _summary(self, state: dict[str, Any], result: Shown) -> str:
         text = text_of(self.queries, state["query"])
