@@ -22,7 +22,7 @@ def mean_path(path: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         ``weight_from, weight_to`` and for each metric its mean and the ends of its 95 % interval over the
-        queries, ``<metric>_low`` and ``<metric>_high``; queries without judgements do not count.
+        queries, ``<metric>_low`` and ``<metric>_high``; queries whose metrics are NaN do not count.
     """
     metrics = metric_columns(path)
     judged = path[path[metrics].notna().all(axis=1)] if metrics else path

@@ -69,7 +69,7 @@ def best_weights(
     """
     parts = make_parts(runs, method=method, k=k, normalize=normalize, missing=missing, minimum=minimum)
     parsed = parse_metrics(metric)
-    judged = judge(parts.pool, qrels, parsed)
+    parts, judged = judge(parts, qrels, parsed, "judged")
     names, rng = list(parts.by_run), np.random.default_rng(random_state)
     starts = [np.full(len(names), 1 / len(names))]
     starts += [rng.dirichlet(np.ones(len(names))) for _ in range(check_top_k(restarts, "restarts") or 0)]
@@ -154,7 +154,7 @@ def weight_simplex(
         raise ValueError(f"weight_simplex needs three runs; got {names}. For two, use weight_path.")
     steps = max(check_top_k(steps, "steps", none=False) or 0, 1)
     parsed = parse_metrics(metric)
-    judged = judge(parts.pool, qrels, parsed)
+    parts, judged = judge(parts, qrels, parsed, "judged")
     points = [
         (i / steps, j / steps, (steps - i - j) / steps)
         for i in range(steps + 1)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ragkit.frames import as_qrels, check_choice, check_top_k, id_array, round_significant
+from ragkit.frames import as_qrels, check_choice, check_top_k, id_array, round_significant, some, warn
 from ragkit.fusion.align import Pool, align, named_runs
 from ragkit.fusion.fuse import contributions
 from ragkit.fusion.lines import Lines, list_changes, make_lines, rank_changes
 from ragkit.fusion.methods import METHODS
 from ragkit.fusion.options import check_weights, make_plan
-from ragkit.metrics.judged import Judged
+from ragkit.metrics.judged import Judged, code_judgements
 from ragkit.metrics.names import Metric, parse_metrics
 
 #: Methods whose score is a line in each weight.
@@ -50,6 +51,7 @@ def weight_path(
     missing: Any = None,
     minimum: Any = None,
     top_k: int | None = 10,
+    over: Any = "judged",
 ) -> pd.DataFrame:
     """Find every weight in (0, 1) at which a result changes, with each metric between: no grid inside.
 
@@ -75,18 +77,27 @@ def weight_path(
         As in :func:`ragkit.fuse`.
     top_k : int or None, default=10
         How many ``unit_ids`` are looked at; None is all.
+    over : {"judged", "relevant", "retrieved"}, or query ids, default="judged"
+        Which queries count, as in :func:`ragkit.evaluate`: a judged query that no run answers has one
+        interval, an empty list, and counts 0.
 
     Returns
     -------
     DataFrame
         A path, ``query_id, weight_from, weight_to, unit_ids`` and one column per metric: one row per
         interval in which neither the list nor a metric changes. A query's intervals tile (0, 1); at 0 and 1
-        themselves a run leaves, as in :func:`ragkit.fuse`. Queries without judgements have NaN.
+        themselves a run leaves, as in :func:`ragkit.fuse`. Queries of the runs that do not count have NaN.
+        At every weight the mean over the others is that of :func:`ragkit.evaluate` on the fused run.
 
     Raises
     ------
     ValueError
         If the method is not linear in the weights, or a metric does not read judgements.
+
+    Warns
+    -----
+    RetrievalWarning
+        If none of the runs' queries is judged.
 
     See Also
     --------
@@ -104,11 +115,12 @@ def weight_path(
      ['q', 0.9841, 1.0, ('a', 'b', 'c'), 0.5]]
     """
     parts = make_parts(runs, method=method, k=k, normalize=normalize, missing=missing, minimum=minimum)
-    axis = parts.axis(of, weights)
     top_k = check_top_k(top_k)
     parsed = [] if qrels is None else parse_metrics(metrics)
-    judged = judge(axis.pool, qrels, parsed) if parsed else None
-    return path_of(axis, judged, parsed, top_k)
+    judged = None
+    if parsed:
+        parts, judged = judge(parts, qrels, parsed, over)
+    return path_of(parts.axis(of, weights), judged, parsed, top_k)
 
 
 def path_of(axis: Axis, judged: Judgements | None, parsed: list[Metric], top_k: int | None) -> pd.DataFrame:
@@ -126,6 +138,17 @@ class Parts(NamedTuple):
 
     pool: Pool
     by_run: dict[str, np.ndarray]
+
+    @property
+    def query_ids(self) -> np.ndarray:
+        """Ids of the queries."""
+        return id_array(pd.Series(self.pool.query_ids))
+
+    def asked(self, queries: pd.Index) -> Parts:
+        """Add those queries that no run answers: they have no slots."""
+        more = queries[~queries.isin(self.query_ids)].to_numpy(dtype=object)
+        ids, sizes = (np.r_[self.query_ids, more], np.r_[self.pool.sizes, np.zeros(len(more), np.int64)])
+        return self._replace(pool=replace(self.pool, query_ids=ids, sizes=sizes)) if len(more) else self
 
     def axis(self, of: str | None, weights: Any) -> Axis:
         """Let one weight move, and the others share what it leaves."""
@@ -171,43 +194,52 @@ class Judgements(NamedTuple):
     bounds: np.ndarray  # rows of a query: bounds[q] to bounds[q + 1]
     slot: np.ndarray  # from the query's first slot; -1 where no run has the unit
     grade: np.ndarray
-    known: np.ndarray  # whether a query is judged at all
+    known: np.ndarray  # whether a query counts
 
     def of(self, query: int) -> np.ndarray:
         """Slots of one query's judged units."""
         return self.slot[self.bounds[query] : self.bounds[query + 1]]
 
 
-def judge(pool: Pool, qrels: Any, metrics: list[Metric]) -> Judgements:
-    """Find the judged units in the pool."""
+def judge(parts: Parts, qrels: Any, metrics: list[Metric], over: Any) -> tuple[Parts, Judgements]:
+    """Find the judged units among what the runs hold; the queries are those that `evaluate` scores."""
     wrong = [m.label for m in metrics if m.reads != "judgements"]
     if wrong:
         raise ValueError(
             f"weight_path takes metrics that read judgements alone; {wrong} read something else. "
             "Evaluate fused runs with evaluate() for those."
         )
-    if pool.unit == "chunk_id":
+    if parts.pool.unit == "chunk_id":
         raise ValueError(
             "weight_path compares documents with qrels, but these runs hold chunks; use best_per_doc on each "
             "run first, or leave qrels out."
         )
-    frame = as_qrels(qrels)
-    grades = frame.groupby(["query_id", "doc_id"], sort=False, observed=True)["relevance"].max().reset_index()
-    query = pd.Index(id_array(pd.Series(pool.query_ids))).get_indexer(grades["query_id"].astype(object))
+    coded = code_judgements(as_qrels(qrels), pd.Index(parts.query_ids), over)
+    if len(parts.query_ids) and not coded.judged.isin(parts.query_ids).any():
+        warn(
+            f"no query_id of the runs ({some(parts.query_ids, 2)}) is in qrels ({some(coded.judged, 2)}), so "
+            "none of their results counts. Search with the queries table, not only its texts."
+        )
+    parts = parts.asked(coded.queries)
+    return parts, _match(parts.pool, coded, pd.Index(parts.query_ids).get_indexer(coded.queries), metrics)
+
+
+def _match(pool: Pool, coded: Any, at: np.ndarray, metrics: list[Metric]) -> Judgements:
+    """Find the slots of judged units; `at` is where the judged queries stand in the pool."""
     known = np.zeros(len(pool.sizes), dtype=bool)
-    known[query[query >= 0]] = True
-    keep = query >= 0
+    known[at] = True
+    keep = np.ones(len(coded.grade), dtype=bool)
     if not any(metric.counts_all for metric in metrics):
-        keep &= grades["relevance"].to_numpy() > 0
-    query, grades = query[keep], grades[keep]
-    unit = pd.Index(id_array(pd.Series(pool.unit_ids))).get_indexer(grades["doc_id"].astype(object))
+        keep = coded.grade > 0
+    query, grade = at[coded.query[keep]], coded.grade[keep]
+    unit = pd.Index(id_array(pd.Series(pool.unit_ids))).get_indexer(coded.docs)[coded.doc[keep]]
     n_units = max(len(pool.unit_ids), 1)
     slots = pd.Index(pool.query * n_units + pool.units)
-    at = np.where(unit >= 0, slots.get_indexer(query * n_units + unit), -1)
+    slot = np.where(unit >= 0, slots.get_indexer(query * n_units + unit), -1)
     order = np.argsort(query, kind="stable")
     bounds = np.r_[0, np.cumsum(np.bincount(query, minlength=len(pool.sizes)))]
-    local = np.where(at >= 0, at - pool.starts[query], -1)
-    return Judgements(bounds, local[order], grades["relevance"].to_numpy()[order], known)
+    local = np.where(slot >= 0, slot - pool.starts[query], -1)
+    return Judgements(bounds, local[order], grade[order], known)
 
 
 def _depth(metrics: list[Metric]) -> int | None:

@@ -130,9 +130,8 @@ class Charts:
     def _weights(self, picture: Picture, result: Found, params: dict[str, Any], docs: pd.DataFrame) -> str:
         if result.means is None:
             return ""
-        queries, name = self._stages.judged_count, self._stages.names[0]
-        best = best_stretch(result.means, queries)
-        curve = mean_curve(result.means, str(best["metric"]), queries)
+        name, best = self._stages.names[0], best_stretch(result.means)
+        curve = mean_curve(result.means, str(best["metric"]))
         whole = sum(params["weights"].values())
         share = params["weights"][name] / whole if whole else None
         at = f"{best['value']:.3f} at {best['weight']:.2f} is best"

@@ -4,38 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ragkit import plot
-from ragkit.hybrid import best_weight
+from ragkit.hybrid import best_weight, mean_path
 
 TIE = 0.01  # means that lie this close are as good as equal
 
 
-def best_stretch(path: pd.DataFrame, queries: int) -> pd.Series:
+def best_stretch(path: pd.DataFrame) -> pd.Series:
     """Find the best weight and the stretch around it that is as good, for the path's first metric.
 
     Parameters
     ----------
     path : DataFrame
         From :func:`ragkit.weight_path`, with a metric.
-    queries : int
-        How many queries are averaged; those without any result are not in the path and count 0.
 
     Returns
     -------
     Series
-        A row of :func:`ragkit.best_weight`, its value the mean over all `queries`.
+        A row of :func:`ragkit.best_weight`.
     """
-    there = max(len(path["query_id"].unique()), 1)
-    share = min(there / max(queries, 1), 1.0)
-    best = best_weight(path, tolerance=TIE / share).iloc[0].copy()
-    best["value"] *= share
-    return best
+    return best_weight(path, tolerance=TIE).iloc[0]
 
 
-def mean_curve(path: pd.DataFrame, metric: str, queries: int) -> pd.DataFrame:
+def mean_curve(path: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Average the step functions of all judged queries.
 
     Parameters
@@ -44,28 +37,15 @@ def mean_curve(path: pd.DataFrame, metric: str, queries: int) -> pd.DataFrame:
         From :func:`ragkit.weight_path`, with `metric`.
     metric : str
         The column.
-    queries : int
-        How many queries are averaged; those without any result are not in the path and count 0.
 
     Returns
     -------
     DataFrame
-        ``weight`` and ``mean <metric>``: each value holds from its weight to the next.
+        ``weight`` and ``mean <metric>``: each value holds from its weight to the next, the last to 1.
     """
-    judged = path[path[metric].notna()]
-    # Each interval adds its value where it begins and takes it back where it ends.
-    edges, at = np.unique(
-        np.concatenate([judged["weight_from"].to_numpy(), judged["weight_to"].to_numpy(), [0.0, 1.0]]),
-        return_inverse=True,
-    )
-    values = judged[metric].to_numpy(dtype=float)
-    jumps = np.zeros(len(edges))
-    np.add.at(jumps, at[: len(judged)], values)
-    np.add.at(jumps, at[len(judged) : 2 * len(judged)], -values)
-    means = np.cumsum(jumps) / max(queries, 1)
-    if len(means) > 1:
-        means[-1] = means[-2]
-    return pd.DataFrame({"weight": edges, f"mean {metric}": means})
+    means = mean_path(path[["query_id", "weight_from", "weight_to", metric]])
+    edges = [*means["weight_from"], 1.0]
+    return pd.DataFrame({"weight": edges, f"mean {metric}": [*means[metric], means[metric].iloc[-1]]})
 
 
 def draw_curve(ax: Any, curve: pd.DataFrame, best: pd.Series, weight: float | None, name: str) -> Any:

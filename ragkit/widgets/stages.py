@@ -178,11 +178,6 @@ class Stages:
         found = {"normalize": plan.normalize, "missing": plan.missing, "minimum": plan.minimum}
         return {"method": fusion, "k": k} | found
 
-    @property
-    def judged_count(self) -> int:
-        """How many queries are averaged: those that have judgements."""
-        return len(self._asked_qrels()["query_id"].unique())
-
     def _judged_queries(self) -> pd.DataFrame | None:
         if self.qrels is None:
             return None

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ragkit as rk
-from ragkit.hybrid import best_weight, flip, mean_path, weight_path
+from ragkit.hybrid import best_weight, best_weights, flip, mean_path, weight_path
 from ragkit.hybrid.weights import LINEAR
 
 RUNS = {"keyword": {"q": ["a", "b"]}, "vector": {"q": ["b", "c"]}}
@@ -63,6 +63,24 @@ def test_the_mean_adds_the_steps_of_all_judged_queries():
     assert best_weight(path)[["plateau_from", "plateau_to"]].values.tolist() == [[0.0, 1.0]]
 
 
+def test_a_judged_query_that_no_run_answers_counts_zero():
+    # As above, and q9: the best of q, 1 from 62/63 on, is halved.
+    qrels = {"q": {"a": 1}, "q9": {"x": 2}}
+    path = weight_path(RUNS, qrels, metrics=["rr", "bpref"])
+    assert path[path["query_id"] == "q9"].values.tolist() == [["q9", 0.0, 1.0, (), 0.0, 0.0]]
+    best = best_weight(path).iloc[0]
+    assert best["value"] == 0.5 and best["weight_from"] == pytest.approx(62 / 63)
+    retrieved = best_weight(weight_path(RUNS, qrels, metrics="rr", over="retrieved")).iloc[0]
+    assert retrieved["value"] == 1.0
+    assert best_weights(RUNS, qrels, metric="rr")["value"].tolist() == [0.5, 0.5]
+
+
+def test_queries_that_are_written_another_way_are_pointed_out():
+    with pytest.warns(rk.RetrievalWarning, match=r"no query_id of the runs \('q'\) is in qrels \('Q'\)"):
+        path = weight_path(RUNS, {"Q": {"a": 1}}, metrics="rr")
+    assert path.loc[path["query_id"] == "q", "rr"].isna().all() and path["query_id"].iloc[-1] == "Q"
+
+
 def test_flip_by_hand():
     found = flip(RUNS, "q", "a", "b").iloc[0]
     assert found["weight_now"] == 0.5 and found["weight_from"] == pytest.approx(62 / 63)
@@ -110,14 +128,12 @@ def test_one_run_chunk_runs_and_unknown_units_are_refused():
 
 
 def test_empty_runs_give_an_empty_path():
+    columns = ["query_id", "weight_from", "weight_to", "unit_ids"]
+    for qrels, metrics in ((None, []), ({}, ["ndcg@10"])):
+        path = weight_path({"a": {}, "b": {}}, qrels)
+        assert len(path) == 0 and list(path.columns) == columns + metrics
     path = weight_path({"a": {}, "b": {}}, {"q": {"a": 1}})
-    assert len(path) == 0 and list(path.columns) == [
-        "query_id",
-        "weight_from",
-        "weight_to",
-        "unit_ids",
-        "ndcg@10",
-    ]
+    assert path.values.tolist() == [["q", 0.0, 1.0, (), 0.0]]  # as evaluate has it
     assert len(flip(RUNS, "q", "c", "b")) == 0  # b is above c at every weight
 
 
@@ -180,6 +196,34 @@ def test_no_weight_on_a_fine_grid_beats_the_optimum_and_the_plateau_is_flat(pair
     assert mean_at(best["weight"]) == pytest.approx(best["value"], abs=1e-12)
     for w in np.linspace(best["plateau_from"], best["plateau_to"], 5)[1:-1]:
         assert mean_at(w) == pytest.approx(best["value"], abs=1e-9)
+
+
+QUERIES = [f"q{n}" for n in range(4)]
+GRADES = st.dictionaries(st.sampled_from(IDS), st.integers(0, 3), min_size=1)
+
+
+@given(
+    st.dictionaries(st.sampled_from(QUERIES), PAIR, min_size=1),
+    st.dictionaries(st.sampled_from(QUERIES), GRADES, min_size=1),
+    st.sampled_from(["rrf", "linear", "isr"]),
+    st.sampled_from(["judged", "relevant", "retrieved"]),
+)
+@settings(max_examples=25)
+def test_the_mean_at_any_weight_is_that_of_evaluate(pairs, qrels, method, over):
+    runs = {name: {q: pair[n] for q, pair in pairs.items()} for n, name in enumerate(("one", "two"))}
+    metrics = ["ndcg@3", "ap", "judged@2"]
+    path = quiet_path(runs, qrels, method=method, metrics=metrics, top_k=0, over=over)
+    means = mean_path(path)
+    for row in means.itertuples(index=False):
+        if row.weight_to - row.weight_from < 1e-4:
+            continue
+        fused = fused_at(runs, (row.weight_from + row.weight_to) / 2, method=method)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", rk.RetrievalWarning)
+            scores = rk.evaluate(fused, qrels, metrics=metrics, over=over)
+        expected = scores.groupby("metric", sort=False)["value"].mean().reindex(metrics).tolist()
+        mine = list(means.loc[means["weight_from"] == row.weight_from, metrics].iloc[0])
+        assert mine == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
 @given(PAIR, st.sampled_from(["rrf", "linear", "isr"]), st.floats(0.05, 0.95))

@@ -123,7 +123,7 @@ def test_the_weight_on_the_slider_is_that_of_best_weight(lab, hybrid):
     lab._toggles["weights"].value = True
     pool = {name: source.search(QUERIES) for name, source in hybrid.sources.items()}
     best = best_weight(weight_path(pool, QRELS, metrics="ndcg@10"), tolerance=0.01).iloc[0]
-    shown = best_stretch(lab._result.means, lab.stages.judged_count)
+    shown = best_stretch(lab._result.means)
     assert shown["weight"] == pytest.approx(best["weight"])
     assert shown["plateau_from"] == pytest.approx(best["plateau_from"])
     assert lab.controls["weight"].description == "weights['keyword']"
@@ -577,7 +577,7 @@ def test_the_weight_ruler_steps_to_every_list_that_fusion_can_make(lab, settings
 def test_the_weight_curve_is_the_mean_over_all_queries(lab, hybrid):
     lab._toggles["weights"].value = True
     assert "weights" in lab.pictures
-    curve = mean_curve(lab._result.means, "ndcg@10", lab.stages.judged_count)
+    curve = mean_curve(lab._result.means, "ndcg@10")
     for weight in (0.03, 0.4, 0.61, 0.98):
         run = hybrid.search(QUERIES, weights={"keyword": weight, "vector": 1 - weight})
         expected = evaluate(run, QRELS, metrics="ndcg@10")["value"].mean()

@@ -218,9 +218,8 @@ class TuneFusion(TeachPanel):
             ),
         }
         if result.more["means"] is not None:
-            queries = len((self.qrels if self.qrels is not None else result.value)["query_id"].unique())
-            best = best_stretch(result.more["means"], queries)
-            curve = mean_curve(result.more["means"], self.metric, queries)
+            best = best_stretch(result.more["means"])
+            curve = mean_curve(result.more["means"], self.metric)
             out["weights"] = (
                 lambda ax: draw_curve(ax, curve, best, state["weight"], next(iter(self.runs))),
                 f"Mean {self.metric} over the weight: best {best['value']:.3f} at {best['weight']:.2f}",
