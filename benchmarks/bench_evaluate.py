@@ -126,13 +126,21 @@ def sweeping(quick: bool) -> None:
     qrels = run.loc[run["rank"] % 7 == 1, ["query_id", "doc_id"]].assign(relevance=1)
     grid = {"k1": np.linspace(0.5, 2.5, 3 if quick else 10), "b": np.linspace(0, 1, 3 if quick else 10)}
     pairs = [(float(k1), float(b)) for k1 in grid["k1"] for b in grid["b"]]
-    calls = {"searches alone": lambda: [index.search(queries, k1=k1, b=b) for k1, b in pairs]}
+    settings = [{"k1": k1, "b": b} for k1, b in pairs]
+    calls = {
+        "searches one by one": lambda: [index.search(queries, **setting) for setting in settings],
+        "all settings at once": lambda: index.search_settings(queries, settings),
+        "sweep of a lambda": lambda: rk.sweep(
+            lambda queries, k1, b: index.search(queries, k1=k1, b=b),
+            grid, qrels, queries=queries, metrics=["ndcg@10", "recall@100"], progress=False,
+        ),
+    }  # fmt: skip
     for metrics in (["ndcg@10"], ["ndcg@10", "recall@100"]):
         calls[f"sweep of {', '.join(metrics)}"] = lambda metrics=metrics: rk.sweep(
             index, grid, qrels, queries=queries, metrics=metrics, progress=False
         )
     times = race(calls, 3)
-    first = min(times["searches alone"])
+    first = min(times["searches one by one"])
     print(f"\n{len(pairs)} settings of k1 and b, {len(queries)} queries, {len(texts):,} documents")
     for name, values in times.items():
         print(f"{name:30}{min(values):9.0f} ms{min(values) / first:10.3f}")
