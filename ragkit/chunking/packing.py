@@ -62,10 +62,12 @@ class CharacterRuler:
             low = after + 1
         if low < reach - self.size:
             low = reach - self.size
-        # A piece that begins after a break needs one in sight, unless it begins right here.
-        seen = self.text[low:end] if self.text[low - 1].isalnum() else None
+        # A piece that begins after a break has that break in sight, unless much white space is before it.
+        text, edge = self.text, low - 2 if low > 2 else 0
+        seen = text[edge:end]
+        blank = text[low - 1].isspace() and text[edge].isspace()
         for level in levels:
-            if seen is None or not level.needs or level.needs in seen:
+            if blank or not level.needs or level.needs in seen:
                 start = level.start(low, end)
                 if start >= 0:
                     return start

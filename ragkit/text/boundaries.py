@@ -27,6 +27,7 @@ from ragkit.text.sentence_rules import (
     sentence_end,
 )
 
+_BLANK = re.compile(r"\s")
 _BLANK_AFTER_WORD = re.compile(r"(?<=\S)(?=\s)")
 _TAILS = frozenset(MARKS + CLOSERS)
 _FAR = 1 << 16  # how far a stretch without line breaks is followed
@@ -113,6 +114,7 @@ class _Sought(Boundaries):
         super().__init__(text)
         plain = text.isascii()
         self._marks = [m for m in marks if not (plain and m > "\x7f") and m in text]
+        self._search = re.compile(f"[{re.escape(''.join(self._marks) or '.')}]").search
 
     def _cut_at(self, at: int, low: int) -> int:
         """Judge the mark at `at`: the cut that belongs to it, -1 if none; `low` bounds steps back."""
@@ -136,23 +138,19 @@ class _Sought(Boundaries):
 
     def next(self, low: int, high: int) -> int:
         """Find the first cut in ``(low, high]``; -1 if there is none."""
-        return self._first(self._begin(low), low, high)
+        return self._first(self._begin(low), low, high) if self._marks else -1
 
     def _first(self, begin: int, low: int, high: int) -> int:
-        """Find the first cut in ``(low, high]`` of a mark at or after `begin`; -1 if there is none."""
-        text, cut_at, best, before = self.text, self._cut_at, -1, None
-        for mark in self._marks:
-            if before is not None and mark not in before:
-                continue
-            at = text.find(mark, begin, high + 1)
-            while at >= 0:
-                cut = cut_at(at, begin)
-                if low < cut <= high:
-                    best, high = cut, cut - 1  # the other marks count only before it
-                    before = text[begin:cut]
-                    break
-                at = text.find(mark, at + 1, high + 1)
-        return best
+        """Find the first cut in ``(low, high]``, of a mark at or after `begin`; -1 if there is none."""
+        text, search, cut_at = self.text, self._search, self._cut_at
+        found = search(text, begin, high + 1)
+        while found:
+            at = found.start()
+            cut = cut_at(at, begin)
+            if cut > low:  # cuts come in the order of their marks
+                return cut if cut <= high else -1
+            found = search(text, at + 1, high + 1)
+        return -1
 
     def _begin(self, low: int) -> int:
         """Where to look from, so that no mark of a cut after `low` is missed."""
@@ -196,12 +194,18 @@ class Sentences(_Sought):
 
     def start(self, low: int, high: int) -> int:
         """Find the first place in ``[low, high)`` where a piece begins, after white space; -1 if none."""
-        if low <= 0 or not self.text[low - 1].isalnum():
+        text = self.text
+        # Inside of a word, or where one begins after a word and a blank, nothing has ended just before.
+        quick = low > 1 and (text[low - 1].isalnum() or text[low - 2 : low + 1].replace(" ", "", 1).isalnum())
+        if not quick:
             return super().start(low, high)
-        cut = self._first(low - 1, low - 1, high - 1)
-        if cut < 0:
+        found = self._search(text, low - 1, high)
+        if not found:
             return -1
-        start = skip_blank(self.text, cut)
+        cut = self._cut_at(found.start(), low - 1)
+        if cut < low:
+            cut = self._first(low - 1, low - 1, high - 1)
+        start = skip_blank(text, cut) if cut >= 0 else high
         return start if start < high else -1
 
     def _begin(self, low: int) -> int:
@@ -312,6 +316,15 @@ class Words(Boundaries):
             return found.start()
         n = len(self.text)
         return n if low < n <= high and not self.text[n - 1].isspace() else -1
+
+    def start(self, low: int, high: int) -> int:
+        """Find the first place in ``[low, high)`` where a piece begins, after white space; -1 if none."""
+        text, at = self.text, low - 1 if low > 0 else 0
+        if low > 0 and not text[at].isspace():
+            found = _BLANK.search(text, low, high)
+            at = found.start() if found else high
+        start = skip_blank(text, at)
+        return start if low <= start < high else -1
 
 
 class Separator(Boundaries):
