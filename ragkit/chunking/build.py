@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -343,10 +344,9 @@ def _frame(docs: pd.DataFrame, cuts: list[Cut], name: str) -> pd.DataFrame:
     """Lay out the cuts of all documents as the chunks frame."""
     counts = np.fromiter((len(cut.spans) for cut in cuts), dtype=np.int64, count=len(cuts))
     rows = np.repeat(np.arange(len(cuts)), counts)
-    flat = np.array([edge for cut in cuts for span in cut.spans for edge in span], dtype=np.int64).reshape(
-        -1, 2
-    )
-    starts, ends = flat[:, 0], flat[:, 1]
+    spans = chain.from_iterable(cut.spans for cut in cuts)
+    edges = np.fromiter(chain.from_iterable(spans), dtype=np.int64, count=2 * int(counts.sum()))
+    starts, ends = edges[::2].copy(), edges[1::2].copy()
     texts = [text[a:b] for text, cut in zip(docs["text"], cuts) for a, b in cut.spans]
     ids = zip(docs["doc_id"].to_numpy(dtype=object), counts.tolist())
     columns = {

@@ -274,7 +274,10 @@ class Paragraphs(_LineBreaks):
     """
 
     def _cut_at(self, at: int, low: int) -> int:
-        return block_end(self.text, at, low, items=False)
+        text = self.text
+        if at > 1 and text[at - 1] == "\n" and "!" <= text[at - 2] <= "~":  # the usual blank line
+            return at - 1
+        return block_end(text, at, low, items=False)
 
 
 class Lines(_LineBreaks):
