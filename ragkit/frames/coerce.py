@@ -291,6 +291,9 @@ def _from_objects(items: Any, id_name: str, what: str, start: int) -> pd.DataFra
             f"{what} must be a str, a list of str, a dict of id to text, a Series or a DataFrame; "
             f"got {type(items).__name__}."
         )
+    if pairs and {type(item) for _, item in pairs} == {str}:  # as most often: no row need be looked at
+        ids = [str(start + n) if key is None else key for n, (key, _) in enumerate(pairs)]
+        return pd.DataFrame({id_name: _column(ids), "text": [item for _, item in pairs]})
     rows = [_row(key, item, id_name, what, start + n) for n, (key, item) in enumerate(pairs)]
     if not rows:
         return pd.DataFrame({id_name: pd.Series([], dtype="str"), "text": pd.Series([], dtype="str")})

@@ -7,15 +7,15 @@ alone, so each distinct word is stemmed, dropped or cut up once, however often i
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import compress, count, repeat
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from ragkit.text.tokenizer import Tokenizer, is_word_character, split_unspaced
+from ragkit.text.tokenizer import Tokenizer, has_unspaced, is_word_character, split_unspaced
 
 _ASCII_WORDS = "[a-z0-9]+"  # the pattern of Tokenizer.ascii(), which the fast road knows too
 _BLOCK = 1 << 21  # characters cut at a time: the arrays of a block should fit in the cache
@@ -243,15 +243,14 @@ def count_fast(texts: Sequence[str], tokenizer: Tokenizer, vocab: dict[str, int]
 
 
 def _portions(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    """Cut texts into runs of about `size` characters."""
-    start, length = 0, 0
-    for row, text in enumerate(texts):
-        length += len(text)
-        if length >= size:
-            yield texts[start : row + 1]
-            start, length = row + 1, 0
-    if start < len(texts):
-        yield texts[start:]
+    """Cut texts into runs of about `size` characters: each ends with the text that reaches it."""
+    ends = np.cumsum(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)))
+    start = 0
+    while start < len(texts):
+        before = int(ends[start - 1]) if start else 0
+        end = min(len(texts), int(np.searchsorted(ends, before + size)) + 1)
+        yield texts[start:end]
+        start = end
 
 
 class _Piece(NamedTuple):
@@ -275,23 +274,35 @@ class _Lexicon:
     def __init__(self, tokenizer: Tokenizer, vocab: dict[str, int]):
         self.tokenizer, self.vocab = tokenizer, vocab
         self.keys = np.empty(0, dtype=np.uint64)
-        self.spelling: list[bytes] = []  # of words whose key is a hash; other keys are the spelling
-        self.term = array("q")
+        self.spelling: list[str] = []
+        self.term = np.empty(0, dtype=np.int64)
         self.several: list[tuple[int, ...]] = []
+        self.one_to_one = True  # whether no word has given several terms, and no two have given one
 
-    def learn(self, keys: np.ndarray, words: list[bytes]) -> None:
+    def learn(self, keys: np.ndarray, words: list[str]) -> None:
         """Take in words that are new."""
         self.keys = np.concatenate([self.keys, keys])
-        self.spelling += [word if key >> 63 else b"" for word, key in zip(words, keys.tolist())]
-        t, vocab = self.tokenizer, self.vocab
-        dropped, shortest = t.dropped, t.min_length
-        for word in b"\0".join(words).decode("utf-8", "surrogatepass").split("\0") if words else ():
-            if t.stem is not None or not (t.pattern or word.isascii()):
-                self.term.append(self._terms(word))
-            elif word in dropped or len(word) < shortest:
-                self.term.append(-1)
-            else:
-                self.term.append(vocab.setdefault(word, len(vocab)))
+        self.spelling += words
+        t = self.tokenizer
+        if t.stem is None and (t.pattern or not any(map(has_unspaced, words))):
+            terms = self._number(words)
+        else:
+            self.one_to_one = False
+            terms = np.array([self._terms(word) for word in words], dtype=np.int64)
+        self.term = np.concatenate([self.term, terms])
+
+    def _number(self, words: list[str]) -> np.ndarray:
+        """Number words that are their own terms, new ones in order; -1 for those that are dropped."""
+        dropped, shortest, vocab = self.tokenizer.dropped, self.tokenizer.min_length, self.vocab
+        kept = [len(word) >= shortest and word not in dropped for word in words]
+        tokens = list(compress(words, kept))
+        numbers = np.fromiter(map(vocab.get, tokens, repeat(-1)), dtype=np.int64, count=len(tokens))
+        new = numbers < 0
+        vocab.update(zip(compress(tokens, new.tolist()), count(len(vocab))))
+        numbers[new] = np.arange(len(vocab) - np.count_nonzero(new), len(vocab))
+        terms = np.full(len(words), -1, dtype=np.int64)
+        terms[kept] = numbers
+        return terms
 
     def _terms(self, word: str) -> int:
         t, vocab = self.tokenizer, self.vocab
@@ -317,9 +328,9 @@ def _count_group(texts: Sequence[str], lexicon: _Lexicon) -> Counts | None:
         return None
     blocks, lengths, at = [], [], 0
     for piece in pieces:
-        ids, numbers, ends = _spread(piece.codes, entries[at : at + len(piece.keys)], lexicon)
+        ids, numbers, sizes = _spread(piece, entries[at : at + len(piece.keys)], lexicon)
         at += len(piece.keys)
-        lengths.append(np.diff(ends[piece.words_before], prepend=0).astype(np.int32))
+        lengths.append(sizes.astype(np.int32))
         block = _postings(ids, lengths[-1])
         blocks.append(block._replace(terms=numbers[block.terms].astype(np.int32)))
     return Counts(blocks, np.concatenate(lengths), [len(part) for part in lengths])
@@ -368,11 +379,15 @@ def _entries(pieces: list[_Piece], lexicon: _Lexicon) -> np.ndarray | None:
     return entries
 
 
-def _spell(data: np.ndarray, starts: np.ndarray, sizes: np.ndarray, rows: np.ndarray) -> list[bytes]:
-    """Give the bytes of some words."""
-    raw = data.data
-    at = starts[rows]
-    return [raw[a:b].tobytes() for a, b in zip(at.tolist(), (at + sizes[rows]).tolist())]
+def _spell(data: np.ndarray, starts: np.ndarray, sizes: np.ndarray, rows: np.ndarray) -> list[str]:
+    """Give some words as strings, which end where a byte that belongs to no word stands."""
+    if not len(rows):
+        return []
+    ends = np.cumsum(sizes[rows] + 1)
+    at = np.repeat(starts[rows] - (ends - sizes[rows] - 1), sizes[rows] + 1) + np.arange(ends[-1])
+    letters = data[at]
+    letters[ends - 1] = _GAP
+    return letters[:-1].tobytes().decode("utf-8", "surrogatepass").split("\0")
 
 
 def _word_bytes(texts: Sequence[str], tokenizer: Tokenizer) -> np.ndarray:
@@ -469,27 +484,37 @@ def _same_words(
 
 
 def _spread(
-    codes: np.ndarray, entries: np.ndarray, lexicon: _Lexicon
+    piece: _Piece, entries: np.ndarray, lexicon: _Lexicon
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Replace each word by its terms.
 
     Gives the terms as numbers within the block, the vocabulary's number of each of those, and how many
-    terms there are up to each word.
+    terms each document has.
     """
-    terms = np.frombuffer(lexicon.term, dtype=np.int64)[entries]
-    widths = (terms >= 0).astype(np.int64)
-    flat = terms[terms >= 0]
-    if (terms < -1).any():
-        lists = [lexicon.several[-2 - t] if t < -1 else (t,) if t >= 0 else () for t in terms.tolist()]
-        widths = np.array([len(several) for several in lists], dtype=np.int64)
-        flat = np.array([t for several in lists for t in several], dtype=np.int64)
+    terms, codes = lexicon.term[entries], piece.codes
+    if lexicon.one_to_one:
+        numbers = terms[terms >= 0]
+        local = np.cumsum(terms >= 0, dtype=np.int32) - 1
+        if len(numbers) == len(terms):
+            return local[codes], numbers, np.diff(piece.words_before, prepend=0)
+        local[terms < 0] = -1
+        ids = local[codes]
+        kept = ids >= 0
+        ends = np.cumsum(kept, dtype=np.int32)
+        return ids[kept], numbers, np.diff(np.append(ends, 0)[piece.words_before - 1], prepend=0)
+    return _spread_several(piece, terms, lexicon)
+
+
+def _spread_several(
+    piece: _Piece, terms: np.ndarray, lexicon: _Lexicon
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Do what `_spread` does where words may share a term or give several."""
+    lists = [lexicon.several[-2 - t] if t < -1 else (t,) if t >= 0 else () for t in terms.tolist()]
+    widths = np.array([len(several) for several in lists], dtype=np.int64)
+    flat = np.array([t for several in lists for t in several], dtype=np.int64)
     local, numbers = pd.factorize(flat)
-    each = widths[codes]
-    ends = np.zeros(len(codes) + 1, dtype=np.int64)
+    each = widths[piece.codes]
+    ends = np.zeros(len(each) + 1, dtype=np.int64)
     np.cumsum(each, out=ends[1:])
-    at = (np.cumsum(widths) - widths)[codes]
-    if widths.max(initial=0) <= 1:
-        at = at[each == 1]
-    else:
-        at = np.repeat(at - ends[:-1], each) + np.arange(ends[-1])
-    return local.astype(np.int32)[at], numbers, ends
+    at = np.repeat((np.cumsum(widths) - widths)[piece.codes] - ends[:-1], each) + np.arange(ends[-1])
+    return local.astype(np.int32)[at], numbers, np.diff(ends[piece.words_before], prepend=0)

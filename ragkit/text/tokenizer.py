@@ -283,9 +283,14 @@ class Tokenizer:
         return [(m.start(), m.end(), self(m.group())) for m in re.finditer(r"\S+", text.translate(_WORDS))]
 
 
+def has_unspaced(word: str) -> bool:
+    """Say whether a word holds a script that is written without blanks."""
+    return not word.isascii() and _UNSPACED.search(word) is not None
+
+
 def split_unspaced(word: str) -> list[str]:
     """Cut the runs of unspaced scripts in a word into characters and neighbouring pairs."""
-    if word.isascii() or not _UNSPACED.search(word):
+    if not has_unspaced(word):
         return [word]
     parts: list[str] = []
     at = 0
