@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -22,12 +23,15 @@ def need(module: str, install: str, who: str) -> Any:
         raise ImportError(f"{who} needs {module}: pip install {install}") from None
 
 
-def named(model: Any, load: Callable[[str], Any], attribute: str | None = None) -> tuple[str, Any]:
-    """Load a model that is given by its name; one that is loaded says its name itself, or is of a type."""
-    if isinstance(model, str):
-        return model, load(model)
+def named(model: Any, load: Callable[[str], Any], attribute: str | None = None) -> tuple[str | None, Any]:
+    """Load a model that is given by its name or folder; the name of one that is loaded may be unknown: None.
+
+    A cache keeps vectors under this name, so a guess would mix those of two models.
+    """
+    if isinstance(model, (str, os.PathLike)):
+        return str(model), load(str(model))
     said = None if attribute is None else getattr(model, attribute, None)
-    return str(type(model).__name__ if said is None else said), model
+    return None if said is None else str(said), model
 
 
 def check_list(texts: Any, who: str) -> list[str]:
@@ -77,12 +81,15 @@ class BatchEmbedder:
     progress : bool
         Whether long work shows a bar.
     prefix, query_prefix : str, default=""
-        Put before each document and before each query.
+        Put before each document and before each query; None where a model may know its own.
     """
 
     role: str = "document"
+    _at_once = 1  # batches given to the model in one call
 
-    def __init__(self, batch_size: int, progress: bool, prefix: str = "", query_prefix: str = ""):
+    def __init__(
+        self, batch_size: int, progress: bool, prefix: str | None = "", query_prefix: str | None = ""
+    ):
         self.batch_size = max(1, check_top_k(batch_size, "batch_size", none=False) or 0)
         self.progress, self.prefix, self.query_prefix = progress, prefix, query_prefix
 
@@ -106,12 +113,18 @@ class BatchEmbedder:
         ndarray of float, shape (n, d)
             Vectors.
         """
-        listed = check_list(texts, type(self).__name__)
-        prefix = self.query_prefix if self.role == "query" else self.prefix
-        return self._embed_all([prefix + text for text in listed] if prefix else listed)
+        return self._embed_all(self._with_prefix(check_list(texts, type(self).__name__)))
+
+    @property
+    def _prefix(self) -> str | None:
+        return self.query_prefix if self.role == "query" else self.prefix
+
+    def _with_prefix(self, texts: list[str]) -> list[str]:
+        return [self._prefix + text for text in texts] if self._prefix else texts
 
     def _embed_all(self, texts: list[str]) -> np.ndarray:
-        parts = [self._embed(batch) for batch in in_batches(texts, self.batch_size, self.progress)]
+        batches = in_batches(texts, self._at_once * self.batch_size, self.progress)
+        parts = [self._embed(batch) for batch in batches]
         return stacked(parts, type(self).__name__, len(texts))
 
     def _embed(self, texts: list[str]) -> Any:

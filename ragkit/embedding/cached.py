@@ -49,7 +49,7 @@ class CachedEmbedder:
             raise TypeError(f"embed must be a callable list of str -> array (n, d); got {embed!r}.")
         if hasattr(embed, "fit") and name is None:
             raise ValueError("an embedder with fit changes when it is fitted; give name= for this fitting.")
-        name = getattr(embed, "name", None) if name is None else name
+        name = _name_of(embed) if name is None else name
         if not isinstance(name, str) or not name:
             raise ValueError(
                 "CachedEmbedder needs name=, or vectors of different embedders would be mixed up."
@@ -130,3 +130,9 @@ class CachedEmbedder:
         os.replace(temporary, self.folder / name)
         self._read.add(name)
         self._vectors.update(zip(keys, rows))
+
+
+def _name_of(embed: Any) -> Any:
+    """Give what an embedder says of itself; a prefix makes other vectors of the same model."""
+    name, prefix = getattr(embed, "name", None), getattr(embed, "prefix", None)
+    return f"{name}, prefix={prefix!r}" if name and prefix else name

@@ -218,7 +218,122 @@ def test_cache_refuses_what_would_mix_vectors(tmp_path):
         CachedEmbedder(lambda texts: [[1.0]], tmp_path, name="n")(["a", "b"])
 
 
+def test_cache_tells_prefixes_apart_and_wants_a_name_for_a_model_without_one(tmp_path, server):
+    plain, passage = (CachedEmbedder(client(server, prefix=p), tmp_path) for p in ("", "passage: "))
+    assert not np.array_equal(plain(["red fox"]), passage(["red fox"]))
+    again = CachedEmbedder(client(server, prefix="passage: "), tmp_path)
+    assert np.array_equal(again(["red fox"]), passage(["red fox"])) and again.hits == 1
+
+    class Embeddings:
+        def embed_documents(self, texts):
+            return [[1.0]] * len(texts)
+
+        embed_query = embed_documents
+
+    with pytest.raises(ValueError, match="needs name="):
+        CachedEmbedder(LangChainEmbedder(Embeddings()), tmp_path)
+
+
 # ---------------------------------------------------------------- libraries
+
+
+@pytest.fixture(scope="module")
+def sentence_models(tmp_path_factory):
+    """Make small models with random weights: one without prompts, one with; give their folders."""
+    library = pytest.importorskip(
+        "sentence_transformers", reason="not installed: pip install sentence-transformers"
+    )
+    import torch
+
+    try:
+        from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+    except ImportError:  # their place in earlier versions
+        from sentence_transformers.models import Normalize, Pooling, Transformer
+    from tokenizers import BertWordPieceTokenizer
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    folder = tmp_path_factory.mktemp("models")
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{c}" for c in letters), ":", "fox"]
+    BertWordPieceTokenizer({word: n for n, word in enumerate(words)}).save(str(folder / "words.json"))
+    special = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
+    tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(folder / "words.json"), **special)
+    tokenizer.save_pretrained(folder / "bert")
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(words), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=32, max_position_embeddings=64,
+    )  # fmt: skip
+    BertModel(config).save_pretrained(folder / "bert")
+    for name, layers, prompts in (
+        ("plain", [], None),
+        ("prompts", [Normalize()], {"query": "query: ", "document": "passage: "}),
+    ):
+        layers = [Transformer(str(folder / "bert"), max_seq_length=32), Pooling(16), *layers]
+        library.SentenceTransformer(modules=layers, prompts=prompts, device="cpu").save(str(folder / name))
+    return folder
+
+
+LENGTHS = ["red fox", "blue whale in a deep cold sea full of krill", "fox", "a", "", "whale"] * 3
+
+
+def test_sentence_transformers_vectors_are_the_models_own_in_order_and_in_batches(sentence_models):
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(sentence_models / "plain"), device="cpu")
+    embed = SentenceTransformerEmbedder(str(sentence_models / "plain"), batch_size=2)
+    rows = embed(LENGTHS)
+    assert rows.shape == (18, 16) and rows.dtype == np.float32
+    assert rows == pytest.approx(model.encode(LENGTHS), abs=1e-6)
+    assert rows == pytest.approx(np.concatenate([embed([text]) for text in LENGTHS]), abs=1e-6)
+    assert embed.queries(LENGTHS) == pytest.approx(rows, abs=1e-6)  # this model knows no roles
+    embed._at_once = 1  # as with far more texts than one call takes
+    assert embed(LENGTHS) == pytest.approx(rows, abs=1e-6)
+    assert embed([]).shape == (0, 0)
+    assert np.linalg.norm(rows, axis=1).max() > 2  # not normalised, which a store's cosines do not mind
+    run = rk.VectorStore(LENGTHS[:6], embed=embed).search(
+        "blue whale in a deep cold sea full of krill", top_k=1
+    )
+    assert run["doc_id"].tolist() == ["1"] and run["score"].tolist() == pytest.approx([1], abs=1e-6)
+
+
+def test_sentence_transformers_prompts_follow_the_role_unless_others_are_given(sentence_models):
+    from sentence_transformers import SentenceTransformer
+
+    folder = sentence_models / "prompts"
+    bare = SentenceTransformer(str(folder), device="cpu")
+    want = {prefix: bare.encode(["fox"], prompt=prefix) for prefix in ("", "query: ", "passage: ", "x: ")}
+    assert np.linalg.norm(want["x: "], axis=1) == pytest.approx([1], abs=1e-6)
+    embed = SentenceTransformerEmbedder(folder)
+    assert embed(["fox"]) == pytest.approx(want["passage: "], abs=1e-6)
+    assert embed.queries(["fox"]) == pytest.approx(want["query: "], abs=1e-6)
+    other = SentenceTransformerEmbedder(bare, prefix="", query_prefix="x: ")
+    assert other(["fox"]) == pytest.approx(want[""], abs=1e-6)
+    assert other.queries(["fox"]) == pytest.approx(want["x: "], abs=1e-6)
+    assert abs(want["x: "] - want["query: "]).max() > 1e-3  # or nothing above would show anything
+    store = rk.VectorStore(["fox", "whale"], embed=embed)
+    exact = (want["query: "] @ bare.encode(["fox"], prompt="passage: ").T).item()
+    assert store.search("fox")["score"].max() == pytest.approx(exact, abs=1e-6)
+
+
+def test_sentence_transformers_models_are_named_by_their_folder_or_not_at_all(sentence_models, tmp_path):
+    from sentence_transformers import SentenceTransformer
+
+    folder = sentence_models / "plain"
+    assert SentenceTransformerEmbedder(folder).name == str(folder)
+    loaded = SentenceTransformerEmbedder(SentenceTransformer(str(folder), device="cpu"))
+    assert loaded.name is None and repr(loaded) == "SentenceTransformerEmbedder('SentenceTransformer')"
+    with pytest.raises(ValueError, match="needs name="):
+        CachedEmbedder(loaded, tmp_path)
+    cached = CachedEmbedder(loaded, tmp_path, name="plain")
+    assert cached(["fox"]) == pytest.approx(loaded(["fox"]), abs=1e-6) and cached.misses == 1
+
+
+def test_sentence_transformers_work_shows_a_bar_only_when_it_is_long(sentence_models, capfd):
+    embed = SentenceTransformerEmbedder(sentence_models / "plain", batch_size=1)
+    capfd.readouterr()
+    embed(LENGTHS * 2)
+    assert "embedding" not in (shown := "".join(capfd.readouterr())) and "Batches" not in shown
 
 
 def test_langchain_documents_and_queries_go_their_own_ways():
