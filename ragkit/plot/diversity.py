@@ -101,8 +101,8 @@ def _frontier(ax: Axes, rows: pd.DataFrame, x: str, y: str) -> None:
     middle = (rows["lambda_from"] + rows["lambda_to"]).to_numpy(dtype=float) / 2
     ax.plot(xs, ys, color=GREY, linewidth=1, zorder=1)
     sizes = np.where(on_frontier(xs, ys), 52, 20)
-    rim = {"edgecolors": "#444444", "linewidths": 0.7}  # dark dots are lost on a dark page without it
-    ax.scatter(xs, ys, c=middle, cmap="cividis", vmin=0, vmax=1, s=sizes, zorder=2, **rim)
+    dots = ax.scatter(xs, ys, c=middle, cmap="cividis", vmin=0, vmax=1, s=sizes, linewidths=0.7, zorder=2)
+    dots.set_edgecolor("#444444")  # without a rim, dark dots are lost on a dark page
     _key(ax, bool((sizes == 20).any()))
     ax.margins(0.12, 0.16)
     ends = (
