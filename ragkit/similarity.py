@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.frames import some
+from ragkit.frames import as_ids, some
 from ragkit.frames.mixups import is_store
 
 
@@ -397,7 +397,7 @@ def _shaped(table: np.ndarray, a: Any, b: Any) -> Any:
 
 
 def by_id(vectors: Any) -> Any:
-    """Turn a DataFrame or Series whose index holds ids into a dict; leave all else as it is.
+    """Turn what holds vectors by id into a dict with strings as its keys; leave all else as it is.
 
     Parameters
     ----------
@@ -419,6 +419,8 @@ def by_id(vectors: Any) -> Any:
     >>> by_id(pd.DataFrame([[1, 0], [0, 1]], index=["b", "a"]))["a"].tolist()
     [0, 1]
     """
+    if isinstance(vectors, Mapping) and any(isinstance(key, (int, np.integer)) for key in vectors):
+        return dict(zip(as_ids(list(vectors), "the ids of vectors"), vectors.values()))
     if not isinstance(vectors, (pd.DataFrame, pd.Series)):
         return vectors
     if not len(vectors) or pd.api.types.infer_dtype(vectors.index, skipna=False) != "string":

@@ -284,6 +284,8 @@ def _from_objects(items: Any, id_name: str, what: str, start: int) -> pd.DataFra
         items = [items]
     if isinstance(items, Mapping):
         pairs: list[tuple[Any, Any]] = list(items.items())
+        if None in items:
+            raise ValueError(f"{what} as a dict has the key None, which is no id; give every text an id.")
     elif isinstance(items, Iterable) and not isinstance(items, (bytes, bytearray)):
         pairs = [(None, item) for item in items]
     else:
@@ -366,8 +368,7 @@ def _check_texts(texts: pd.Series, ids: pd.Series, what: str) -> None:
 def _as_pairs(data: Any, columns: list[str], what: str) -> pd.DataFrame:
     """Read a frame, a dict of dicts, or tuples as ``query, document, number``."""
     if isinstance(data, pd.DataFrame):
-        if what != "run":
-            check_frame(data, columns, what)
+        check_frame(data, columns[:1] if what == "run" else columns, what)
         return data.reset_index(drop=True)
     refuse_mixup(data, what)
     query, doc, number = columns

@@ -220,11 +220,12 @@ def rank_by_score(run: pd.DataFrame) -> pd.DataFrame:
     """
     check_frame(run, ["query_id", "score"], "run")
     unit = unit_column(run)
-    query = as_ids(run["query_id"], "query_id")
-    scores = check_scores(run["score"], query, as_ids(run[unit], unit))
-    codes, _ = group_codes(query)
-    order = tie_order(codes, scores, lambda rows: as_ids(run[unit].iloc[rows], unit))
-    ranked = run.iloc[order].reset_index(drop=True)
+    names = [name for name in dict.fromkeys(("query_id", unit, "doc_id")) if name in run.columns]
+    ids = {name: as_ids(run[name], name) for name in names}
+    scores = check_scores(run["score"], ids["query_id"], ids[unit])
+    codes, _ = group_codes(ids["query_id"])
+    order = tie_order(codes, scores, lambda rows: ids[unit].iloc[rows])
+    ranked = run.reset_index(drop=True).assign(**ids).iloc[order].reset_index(drop=True)
     if ranked["score"].dtype != scores.dtype:
         ranked = ranked.assign(score=scores[order])
     return with_column(ranked, "rank", ranks_within(codes[order]), before="score")

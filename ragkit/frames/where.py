@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ragkit.frames.checks import is_bool
+from ragkit.frames.coerce import deep_copy
+from ragkit.frames.ids import as_ids
 from ragkit.frames.messages import some
 from ragkit.frames.mixups import brief
 from ragkit.frames.ranking import unit_column
@@ -22,8 +24,9 @@ def where_mask(docs: pd.DataFrame, where: Any) -> np.ndarray | None:
     docs : DataFrame
         The documents or chunks of a store, in the store's order.
     where : dict, callable, Series or None
-        A dict of equalities (``{"year": 2020, "lang": ["en", "de"]}``; a list means one of), a callable
-        ``docs -> boolean Series``, or a boolean Series indexed by unit id. Strings are never evaluated.
+        A dict of equalities (``{"year": 2020, "lang": ["en", "de"]}``; several values mean one of), a
+        callable ``docs -> boolean Series``, or a boolean Series indexed by unit id. What is missing does not
+        pass. Strings are never evaluated.
 
     Returns
     -------
@@ -37,7 +40,7 @@ def where_mask(docs: pd.DataFrame, where: Any) -> np.ndarray | None:
     ValueError
         If a Series lacks a unit or holds one twice.
     TypeError
-        If the filter is of another kind, or does not give booleans.
+        If the filter is of another kind, asks for more than equality, or does not give booleans.
 
     Examples
     --------
@@ -52,7 +55,7 @@ def where_mask(docs: pd.DataFrame, where: Any) -> np.ndarray | None:
     if isinstance(where, pd.Series):
         return _aligned(docs, where)
     if isinstance(where, Callable):  # type: ignore[arg-type]
-        answer = where(docs.copy())
+        answer = where(deep_copy(docs))
         if isinstance(answer, pd.Series):
             return _answered(docs, answer)
         if isinstance(answer, (np.ndarray, list)) and len(answer) == len(docs):
@@ -76,8 +79,15 @@ def _equalities(docs: pd.DataFrame, where: Mapping) -> np.ndarray:
         )
     keep = np.ones(len(docs), dtype=bool)
     for name, wanted in where.items():
-        one_of = isinstance(wanted, (list, tuple, set, frozenset, np.ndarray, pd.Series))
-        options = list(wanted) if one_of else [wanted]
+        if callable(wanted) or isinstance(wanted, Mapping):
+            raise TypeError(
+                f"where={{{name!r}: ...}} asks for equality, and knows no operators; got {brief(wanted)}. "
+                f"Write where=lambda docs: docs[{name!r}] > 2000, or give the values that may pass as a list."
+            )
+        several = isinstance(wanted, Iterable) and not isinstance(wanted, (str, bytes))
+        options = list(wanted) if several else [wanted]
+        if name in ("doc_id", "chunk_id"):  # ids are strings; whole numbers are converted here as at the door
+            options = [as_ids([w], name).iloc[0] for w in options]
         keep &= np.logical_or.reduce([_equal(docs[name], w) for w in options], initial=False, axis=0)
     return keep
 
@@ -101,7 +111,7 @@ def _same(value: Any, wanted: Any) -> bool:
 def _answered(docs: pd.DataFrame, answer: pd.Series) -> np.ndarray:
     """Align a callable's answer by its index: that of the frame it was given, in any order, or unit ids."""
     if len(answer) == len(docs) and not answer.index.has_duplicates and answer.index.isin(docs.index).all():
-        return _booleans(answer.reindex(docs.index).to_numpy(), "the callable's answer")
+        return _booleans(_plain(answer).reindex(docs.index).to_numpy(), "the callable's answer")
     return _aligned(docs, answer)
 
 
@@ -109,7 +119,7 @@ def _aligned(docs: pd.DataFrame, where: pd.Series) -> np.ndarray:
     units = docs[unit_column(docs, "docs")]
     if where.index.has_duplicates:
         raise ValueError("where is a Series whose index holds an id twice; give each unit id once.")
-    by_id = where.copy()
+    by_id = _plain(where)
     by_id.index = by_id.index.map(str)
     missing = units[~units.isin(by_id.index)]
     if len(missing):
@@ -119,9 +129,20 @@ def _aligned(docs: pd.DataFrame, where: pd.Series) -> np.ndarray:
     return _booleans(by_id.reindex(units.astype(object)).to_numpy(), "the Series")
 
 
+def _plain(flags: pd.Series) -> pd.Series:
+    """Copy flags; those of a nullable kind that are missing do not pass, as in pandas's own filters."""
+    if not pd.api.types.is_bool_dtype(flags.dtype):
+        return flags.copy()
+    return pd.Series(flags.to_numpy(dtype=bool, na_value=False), index=flags.index)
+
+
 def _booleans(values: np.ndarray, what: str) -> np.ndarray:
     if values.dtype != bool:
         if values.dtype != object or not all(isinstance(v, (bool, np.bool_)) for v in values):
-            raise TypeError(f"where: {what} must hold booleans; got {values.dtype}.")
+            odd = next((v for v in values.tolist() if not isinstance(v, (bool, np.bool_))), None)
+            raise TypeError(
+                f"where: {what} must hold booleans; got {brief(odd)} of dtype {values.dtype}. "
+                "Compare, and say what missing values are: docs['text'].str.contains('fox', na=False)."
+            )
         values = values.astype(bool)
     return values

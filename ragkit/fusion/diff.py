@@ -113,7 +113,7 @@ def _lists(run: Any, top_k: int | None) -> dict[str, list[str]]:
         frame = frame[frame["rank"] <= top_k]
     unit = unit_column(frame)
     groups = frame.groupby("query_id", sort=False, observed=True)[unit]
-    return {str(query): units.tolist() for query, units in groups}
+    return {str(query): list(dict.fromkeys(units)) for query, units in groups}  # at its best rank
 
 
 def _compare(query: str, first: str, other: str, a: list[str], b: list[str], p: float) -> tuple:

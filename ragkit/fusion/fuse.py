@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.frames import check_top_k, id_array, some, tie_order, warn
+from ragkit.frames import check_top_k, id_array, round_significant, some, tie_order, warn
 from ragkit.fusion.align import Pool, Source, align, named_runs
 from ragkit.fusion.ledger import add_travelling, write_ledger
 from ragkit.fusion.methods import Column
@@ -288,5 +288,5 @@ def _rises(source: Source) -> bool:
     if not retrieved.all():  # ordered by exact scores
         return False
     same = np.repeat(np.arange(len(source.sizes)), source.sizes)
-    step = np.diff(source.score)[same[1:] == same[:-1]]
+    step = np.diff(round_significant(source.score))[same[1:] == same[:-1]]
     return bool(len(step)) and bool((step >= 0).all()) and bool((step > 0).any())

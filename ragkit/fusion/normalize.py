@@ -100,7 +100,7 @@ def _dbsf_population(g: _Groups, minimum: float) -> tuple:
 
 def _theoretical_min(g: _Groups, minimum: float) -> tuple:
     high = g.high
-    if (high < minimum).any():
+    if (g.score < minimum).any():
         raise ValueError(
             f"normalize='theoretical_min' needs scores at or above the minimum {minimum:g}; "
             f"got {g.score.min():g}. Give minimum=, such as -1 for cosines."

@@ -227,3 +227,14 @@ def test_a_missing_whole_number_is_no_id():
     with pytest.raises(ValueError, match="doc_id is missing in row 1"):
         rk.as_docs(pd.DataFrame({"doc_id": ids, "text": ["x", "y"]}))
     assert as_ids(ids[:1], "doc_id").tolist() == ["1"]
+
+
+def test_none_is_no_id():
+    with pytest.raises(ValueError, match="key None"):
+        rk.as_docs({None: "x", "a": "y"})
+
+
+def test_ids_in_the_index_of_a_run_are_found():
+    run = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "score": [1.0]}).set_index(["query_id", "doc_id"])
+    with pytest.raises(ValueError, match=r"use df\.reset_index\(\)"):
+        rk.as_run(run)

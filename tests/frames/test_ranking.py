@@ -133,3 +133,8 @@ def test_scores_of_a_ranked_run_are_floats(by, dtype):
     assert ranked["score"].dtype == (np.float32 if dtype == "float32" else np.float64)
     assert ranked[["doc_id", "score"]].values.tolist() == [["b", 2.0], ["a", 1.0]]
     assert run["score"].dtype == dtype
+
+
+def test_whole_numbers_become_ids_when_ranked():
+    ranked = rk.rank_by_score(pd.DataFrame({"query_id": [7], "doc_id": [1], "score": [1.0]}, index=[3]))
+    assert ranked[["query_id", "doc_id"]].values.tolist() == [["7", "1"]]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
+import ragkit as rk
 from ragkit.frames import where_mask
 
 DOCS = pd.DataFrame(
@@ -89,3 +91,35 @@ def test_a_callables_answer_is_read_by_its_index_not_by_its_place():
     assert by_id == [False, True, False]
     with pytest.raises(ValueError, match="lacks"):
         mask(lambda docs: docs[docs["year"] == 2020]["open"])
+
+
+@pytest.mark.parametrize("wanted", [{"$gt": 2020}, {"in": [2020]}, lambda year: year > 2020])
+def test_a_dict_knows_no_operators_and_says_what_does(wanted):
+    with pytest.raises(TypeError, match=r"knows no operators.*where=lambda docs: docs\['year'\]"):
+        mask({"year": wanted})
+
+
+@pytest.mark.parametrize("make", [list, tuple, set, iter, pd.Index, pd.Series, np.array, "keys"])
+def test_any_collection_means_one_of(make):
+    wanted = dict.fromkeys([2020, 2022]).keys() if make == "keys" else make([2020, 2022])
+    assert mask({"year": wanted}) == mask({"year": [2020, 2022]})
+    assert mask({"year": range(2021, 2023)}) == mask({"year": [2021, 2022]})
+
+
+def test_missing_flags_do_not_pass():
+    docs = pd.DataFrame({"doc_id": ["a", "b"], "year": pd.array([2021, None], dtype="Int64")})
+    assert where_mask(docs, lambda docs: docs["year"] > 2000).tolist() == [True, False]
+    flags = pd.Series([None, True], index=["b", "a"], dtype="boolean")
+    assert where_mask(docs, flags).tolist() == [True, False]
+
+
+def test_ids_are_compared_as_the_strings_they_became():
+    docs = pd.DataFrame({"doc_id": ["1", "2"]})
+    assert where_mask(docs, {"doc_id": 1}).tolist() == [True, False]
+    assert where_mask(docs, {"doc_id": [2, "1"]}).tolist() == [True, True]
+
+
+def test_a_function_cannot_change_the_cells_of_a_store():
+    index = rk.KeywordIndex(pd.DataFrame({"doc_id": ["a"], "text": ["fox"], "tags": [["x"]]}))
+    index.search("fox", where=lambda docs: docs["tags"].iloc[0].append("y") or [True])
+    assert index.get("a")["tags"] == ["x"]

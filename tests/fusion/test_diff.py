@@ -1,6 +1,7 @@
 """run_diff and run_overlap: by hand, and against definitions and scipy."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,3 +82,9 @@ def test_the_counts_of_an_overlap_add_up_to_the_union(lists):
     assert table["units"].sum() == len({unit for found in lists for unit in found})
     for n, found in enumerate(lists):
         assert table.loc[table[f"r{n}"], "units"].sum() == len(found)
+
+
+def test_a_unit_that_stands_twice_counts_once():
+    twice = pd.DataFrame({"query_id": "q", "doc_id": ["s1", "s1", "s2"], "rank": [1, 2, 3]})
+    once = pd.DataFrame({"query_id": "q", "doc_id": ["s1", "s2"], "rank": [1, 2]})
+    assert rk.run_diff({"twice": twice, "once": once})["overlap"].tolist() == [1.0]

@@ -600,3 +600,17 @@ def test_the_smallest_scores_there_are_normalise_as_larger_ones(how):
         return rk.fuse({"x": run}, method="linear", normalize=how, missing="list_min")["score"].to_numpy()
 
     np.testing.assert_allclose(fused(5e-324), fused(1.0), rtol=1e-12)
+
+
+def test_a_score_below_the_theoretical_minimum_is_refused():
+    runs = {"v": {"q": {"a": 0.9, "b": -0.2}}, "k": {"q": {"a": 3.0, "c": 1.0}}}
+    with pytest.raises(ValueError, match=r"got -0\.2"):
+        rk.fuse(runs, method="tm2c2")
+    # (-0.2 + 1) / (0.9 + 1) = 0.42...; c, which v lacks, is at the minimum.
+    fused = rk.fuse(runs, method="tm2c2", minimum={"v": -1, "k": 0}).set_index("doc_id")
+    assert fused["v_normalized"].to_dict() == pytest.approx({"a": 1.0, "b": 0.8 / 1.9, "c": 0.0})
+
+
+def test_ties_in_the_last_bit_are_no_distances():
+    tied = rk.as_run({"q": {"b": 0.3, "a": 0.1 + 0.2}})  # the tie rule puts b first
+    assert rk.fuse({"x": tied, "y": {"q": {"a": 1.0, "c": 0.5}}}, method="linear")["doc_id"].iloc[0] == "a"

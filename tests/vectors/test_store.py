@@ -415,3 +415,9 @@ def test_a_table_with_ids_as_its_index_is_read_by_them():
     assert numbered.vectors(["a"]).tolist() == [[0.0, 1.0]]
     with pytest.raises(ValueError, match="two rows for 'a'"):
         rk.VectorStore(docs, vectors=table.set_axis(["a", "a"]))
+
+
+def test_whole_numbers_are_ids_of_vectors_too():
+    store = rk.VectorStore({0: "x", 1: "y"}, vectors={1: [0, 1], 0: [1, 0]})
+    assert store.vectors(["0"]).tolist() == [[1.0, 0.0]]
+    assert rk.mmr({"q": {0: 1.0}}, {0: [1, 0]})["doc_id"].tolist() == ["0"]
