@@ -12,7 +12,7 @@ from ragkit.bm25.postings import Postings
 from ragkit.bm25.saving import pack_postings, unpack_postings
 from ragkit.bm25.scoring import check_fields
 from ragkit.frames import check_frame, unit_column
-from ragkit.frames.folder import from_snapshot, load_folder
+from ragkit.frames.folder import from_snapshot, load_folder, refuse_damaged
 from ragkit.frames.store import Store
 from ragkit.text.counting import Counts
 from ragkit.text.spec import tokenizer_of, tokenizer_spec
@@ -167,9 +167,11 @@ class WordCounts(Store):
         ['a']
         """
         meta, docs, arrays = load_folder(folder, cls._kind)
-        index = cls._from_meta(meta, tokenizer)
-        index._postings = unpack_postings(arrays, index._fields, len(docs), str(folder))
-        index._table.restore(docs, arrays["slots"])
+        where = f"the index saved in {str(folder)!r}"
+        with refuse_damaged(where):
+            index = cls._from_meta(meta, tokenizer)
+            index._postings = unpack_postings(arrays, index._fields, len(docs), where)
+            index._table.restore(docs, arrays["slots"])
         return index
 
     @classmethod
@@ -201,18 +203,16 @@ class WordCounts(Store):
         0.9
         """
         meta, docs, _ = from_snapshot(text, cls._kind)
-        index = cls._from_meta(meta, tokenizer)
-        index.add(docs)
+        with refuse_damaged("the snapshot"):
+            index = cls._from_meta(meta, tokenizer)
+            index.add(docs)
         return index
 
     @classmethod
     def _from_meta(cls, meta: dict[str, Any], tokenizer: Any) -> Self:
         """Make an empty index of its saved settings."""
-        try:
-            found = tokenizer_of(meta["tokenizer"], tokenizer, "the index")
-            return cls(tokenizer=found, fields=meta["fields"], **meta["parameters"])
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"the settings of the saved index are damaged: {error!r}.") from None
+        found = tokenizer_of(meta["tokenizer"], tokenizer, "the index")
+        return cls(tokenizer=found, fields=meta["fields"], **meta["parameters"])
 
     def _packed(self, whole: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         own = {name: dict(v) if isinstance(v, Mapping) else v for name, v in self._own.items()}

@@ -25,25 +25,24 @@ def pack_postings(fields: dict[str, Postings], table: DocTable) -> dict[str, np.
 
 def unpack_postings(arrays: dict[str, np.ndarray], fields: Any, n: int, where: str) -> dict[str, Postings]:
     """Make counts of the arrays of a saved index; arrays that do not belong together are refused."""
-    try:
-        words = parse_json(arrays["vocab"].tobytes(), "the vocabulary")
-        vocab = {word: number for number, word in enumerate(words)}
-        out = {}
-        for number, field in enumerate(fields):
-            p = out[field] = Postings(vocab)
-            names = ("indptr", "docs", "tf", "lengths")
-            p.indptr, p.docs, p.tf, p.lengths = (arrays[f"field{number}_{name}"] for name in names)
-            if not (len(words) == len(vocab) and _sound(p, n)):
-                raise ValueError("its arrays do not belong together")
-    except (KeyError, TypeError, IndexError, ValueError) as error:
-        raise ValueError(f"the index saved in {where!r} is damaged: {error}.") from None
+    words = parse_json(arrays["vocab"].tobytes(), f"the vocabulary of {where}")
+    vocab = {word: number for number, word in enumerate(words)}
+    out = {}
+    for number, field in enumerate(fields):
+        p = out[field] = Postings(vocab)
+        names = ("indptr", "docs", "tf", "lengths")
+        p.indptr, p.docs, p.tf, p.lengths = (arrays[f"field{number}_{name}"] for name in names)
+        if not (len(words) == len(vocab) and _sound(p, n)):
+            raise ValueError(f"{where} is damaged: its arrays do not belong together.")
     return out
 
 
 def _sound(p: Postings, n: int) -> bool:
     """Say whether arrays belong together and to `n` documents; scoring trusts them without looking."""
+    arrays = (p.indptr, p.docs, p.tf, p.lengths)
     return bool(
-        len(p.indptr) == len(p.vocab) + 1
+        all(array.ndim == 1 and array.dtype.kind in "iu" for array in arrays)
+        and len(p.indptr) == len(p.vocab) + 1
         and p.indptr[0] == 0
         and (np.diff(p.indptr) >= 0).all()
         and p.indptr[-1] == len(p.docs) == len(p.tf)

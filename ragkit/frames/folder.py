@@ -11,7 +11,8 @@ import io
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,33 @@ def load_folder(folder: Any, kind: str) -> tuple[dict[str, Any], pd.DataFrame, d
     arrays = _unzip(_read(path, manifest["files"], "arrays"), path)
     frame = unpack_docs(parse_json(docs, f"the documents in {str(path)!r}"), arrays, repr(str(path)))
     return manifest["meta"], frame, {k: v for k, v in arrays.items() if not k.startswith("docs:")}
+
+
+@contextmanager
+def refuse_damaged(what: str) -> Iterator[None]:
+    """Refuse what cannot be put together again, whatever is missing or of another kind.
+
+    Parameters
+    ----------
+    what : str
+        What is put together, for the message.
+
+    Raises
+    ------
+    ValueError
+        In the place of what went wrong, and with it.
+
+    Examples
+    --------
+    >>> with refuse_damaged("the saved store"):
+    ...     {"k1": 1.2}["b"]
+    Traceback (most recent call last):
+    ValueError: the saved store is damaged: KeyError('b').
+    """
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
+        raise ValueError(f"{what} is damaged: {error!r}.") from error
 
 
 def parse_json(content: bytes | str, what: str) -> Any:
@@ -284,7 +312,7 @@ def unpack_docs(packed: Any, arrays: Mapping[str, np.ndarray], what: str) -> pd.
         frame = pd.DataFrame(columns)
         if any(len(column) != packed["rows"] for column in columns.values()):
             raise ValueError("columns differ in length")
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError, ValueError) as error:
         raise ValueError(f"the documents in {what} are damaged: {error!r}.") from None
     return frame
 
@@ -357,15 +385,13 @@ def from_snapshot(text: Any, kind: str) -> tuple[dict[str, Any], pd.DataFrame, d
             else type(whole).__name__
         )
         raise ValueError(f"the snapshot must be of a {kind} in format {FORMAT}; got {found}.")
-    try:
+    with refuse_damaged("the snapshot"):
         arrays = {}
         for name, packed in whole["arrays"].items():
             values = [np.nan if value is None else value for value in packed["values"]]
             arrays[name] = np.array(values, dtype=_plain_dtype(packed["dtype"])).reshape(packed["shape"])
         docs = unpack_docs(whole["docs"], arrays, "the snapshot")
         return whole["meta"], docs, {k: v for k, v in arrays.items() if not k.startswith("docs:")}
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"the snapshot is damaged: {error!r}.") from None
 
 
 def _plain_dtype(name: str) -> np.dtype:

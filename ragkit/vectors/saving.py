@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from ragkit.frames.folder import from_snapshot, load_folder
+from ragkit.frames.folder import from_snapshot, load_folder, refuse_damaged
 from ragkit.similarity import as_matrix
 from ragkit.vectors.held import HeldVectors
 from ragkit.vectors.inputs import Embed, call_embedder
@@ -109,7 +109,9 @@ class SavedVectors(HeldVectors):
         arrays = {"vectors": self._matrix.rows[self._table.slots]} | learned
         arrays |= {_SECOND + name: rows for name, rows in known.items()}
         meta = {"metric": self._metric, "origin": self._origin, "refits": self._refits, "lsa": of_lsa}
-        return meta | {"embed": repr(self._given_embed), "fallback": of_fallback}, arrays
+        embed = self._given_embed
+        name = embed.name if isinstance(embed, _Absent) else repr(embed)
+        return meta | {"embed": name, "fallback": of_fallback}, arrays
 
     @classmethod
     def _unpacked(
@@ -122,21 +124,21 @@ class SavedVectors(HeldVectors):
         fallback: Embed | None,
     ) -> Self:
         """Make a store of what a file holds; settings, documents and arrays must belong together."""
-        try:
+        with refuse_damaged("the saved VectorStore"):
             metric, origin, refits, of_lsa = (meta[k] for k in ("metric", "origin", "refits", "lsa"))
-            rows = arrays["vectors"]
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"the saved VectorStore is damaged: {error!r}.") from None
-        own = saved_lsa(of_lsa, arrays) if embed is None else None
+            own = saved_lsa(of_lsa, arrays) if embed is None else None
+            if fallback is None:
+                known = {
+                    name.removeprefix(_SECOND): arrays[name] for name in arrays if name.startswith(_SECOND)
+                }
+                fallback = saved_lsa(meta.get("fallback"), known)
         if own is not None:
             embed = unfitted_lsa(own) if refits else own
         elif embed is None:
             embed = _Absent(meta.get("embed"))
-        if fallback is None:
-            known = {name.removeprefix(_SECOND): arrays[name] for name in arrays if name.startswith(_SECOND)}
-            fallback = saved_lsa(meta.get("fallback"), known)
         store = cls(embed=embed, metric=metric, query_embed=query_embed, fallback=fallback)
-        store._restore(docs, rows, origin)
+        with refuse_damaged("the saved VectorStore"):
+            store._restore(docs, arrays["vectors"], origin)
         if own is not None and refits:
             store._fitted = own
         else:
