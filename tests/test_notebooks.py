@@ -134,6 +134,12 @@ def test_its_cells_are_short_and_show_something(path):
 
 
 @each
+def test_every_cell_of_code_has_prose_before_it(path):
+    kinds = [cell.cell_type for cell in read(path).cells]
+    assert all("markdown" in pair for pair in zip(kinds, kinds[1:]))
+
+
+@each
 def test_it_has_at_most_one_panel_and_shows_the_same_without_it(path):
     cells = code_of(read(path))
     panels = [n for n, cell in enumerate(cells) if re.search(r"rk\.(widgets\.|explore\()", cell.source)]
