@@ -44,7 +44,8 @@ def test_a_metric_can_be_named_and_a_wrong_one_is_refused(ax):
 
 
 def test_queries_without_judgements_and_empty_frames_are_said(ax):
-    path = rk.weight_path(RUNS, {"other": {"a": 1}}, metrics="rr")
+    with pytest.warns(rk.RetrievalWarning, match="no query_id of the runs"):
+        path = rk.weight_path(RUNS, {"other": {"a": 1}}, metrics="rr", over="retrieved")
     assert "no judged queries" in [t.get_text() for t in plot.weight_path(path, ax=ax).texts]
     ax.clear()
     assert "no results" in [t.get_text() for t in plot.overlap({"a": {}, "b": {}}, ax=ax).texts]

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ragkit.bm25 import KeywordIndex
 from ragkit.diversity import mmr
-from ragkit.frames import as_docs, as_run, check_number, check_top_k
+from ragkit.frames import as_docs, as_run, check_number, check_top_k, warn
 from ragkit.fusion.align import Pool, align, check_names
 from ragkit.fusion.fuse import fuse_pool
 from ragkit.fusion.options import Plan, make_plan
@@ -291,6 +291,11 @@ class HybridSearch:
         ValueError
             If an option is unknown or out of range; a weight names no source; there is nothing to ask.
 
+        Warns
+        -----
+        RetrievalWarning
+            If a vector side cannot embed the text of a query, and so takes no part in it.
+
         See Also
         --------
         fuse : What the options of the fusion mean.
@@ -312,7 +317,9 @@ class HybridSearch:
             threshold = check_number("threshold", threshold, low=0, high=1, meaning="of relative_score")
         knobs = Knobs(pool, k1, b, variant, min_score, where, fingerprint(where))
         ask = read_ask(queries, vectors)
-        fused = self._fuse(ask, knobs, plan, threshold)
+        fused, notes = self._fuse(ask, knobs, plan, threshold)
+        for note in notes:  # at every call, though the search itself may be remembered
+            warn(note)
         if lambda_ is None:
             return fused[fused["rank"] <= top_k].reset_index(drop=True) if top_k is not None else fused.copy()
         return self._diversify(fused, lambda_, top_k, fetch_k, scale)
@@ -339,18 +346,21 @@ class HybridSearch:
 
     # ---------------------------------------------------------------- stages
 
-    def _fuse(self, ask: Ask, knobs: Knobs, plan: Plan, threshold: float | None) -> pd.DataFrame:
+    def _fuse(
+        self, ask: Ask, knobs: Knobs, plan: Plan, threshold: float | None
+    ) -> tuple[pd.DataFrame, list[str]]:
+        """Give everything fused, and what the sources have to say."""
         runs = {name: self._run_key(name, ask, knobs) for name in plan.weights}
         pool_key = tuple(runs.items())
 
-        def make() -> pd.DataFrame:
-            aligned = self._pools.get(pool_key, lambda: self._align(runs, ask, knobs))
+        def make() -> tuple[pd.DataFrame, list[str]]:
+            aligned, notes = self._pools.get(pool_key, lambda: self._align(runs, ask, knobs))
             fused = fuse_pool(aligned, self._with_scorers(plan, ask, knobs))
-            return fused if threshold is None else _above(fused, threshold)
+            return fused if threshold is None else _above(fused, threshold), notes
 
         return self._fused.get((pool_key, fingerprint(plan.key), threshold), make)
 
-    def _align(self, runs: dict[str, Any], ask: Ask, knobs: Knobs) -> Pool:
+    def _align(self, runs: dict[str, Any], ask: Ask, knobs: Knobs) -> tuple[Pool, list[str]]:
         found = {
             name: self._runs.get(key, lambda name=name: self._retrieve(name, ask, knobs))  # type: ignore[misc]
             for name, key in runs.items()
@@ -358,7 +368,7 @@ class HybridSearch:
         pool = align({name: f.run for name, f in found.items()}, ask.frame["query_id"])
         for source in pool.sources:
             source.absent = found[source.name].absent
-        return pool
+        return pool, [f.note for f in found.values() if f.note]
 
     def _retrieve(self, name: str, ask: Ask, knobs: Knobs) -> Found:
         """Search one source with the queries that it can use."""
@@ -366,7 +376,7 @@ class HybridSearch:
         if isinstance(source, KeywordIndex):
             return search_words(source, ask, knobs)
         if isinstance(source, VectorStore):
-            return search_vectors(source, ask, knobs)
+            return search_vectors(name, source, ask, knobs)
         written = written_queries(ask.frame)
         run = as_run(source(ask.frame[written].reset_index(drop=True)))
         keep = run["query_id"].isin(ask.frame["query_id"])

@@ -36,10 +36,11 @@ class Knobs(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A source's run, and the queries that it could not be asked."""
+    """A source's run, the queries that it could not be asked, and what there is to say of them."""
 
     run: pd.DataFrame
     absent: np.ndarray
+    note: str = ""
 
 
 def check_source(name: str, source: Any) -> None:
@@ -118,21 +119,37 @@ def search_words(index: KeywordIndex, ask: Ask, knobs: Knobs) -> Found:
     return Found(run, ~usable)
 
 
-def search_vectors(store: VectorStore, ask: Ask, knobs: Knobs) -> Found:
+def search_vectors(name: str, store: VectorStore, ask: Ask, knobs: Knobs) -> Found:
     """Search a store with the queries that have a vector or a text that it can embed."""
-    usable: np.ndarray
-    if ask.vectors is not None:
-        usable = np.asarray(ask.vectors.any(axis=1))
-        asked, vectors = ask.frame[usable].reset_index(drop=True), ask.vectors[usable]
-    else:
-        usable = written_queries(ask.frame) if store.can_embed else np.zeros(len(ask.frame), dtype=bool)
-        asked, vectors = ask.frame[usable].reset_index(drop=True), None
+    options = {"top_k": knobs.pool, "min_score": knobs.min_score, "where": knobs.where}
+    vectors, note = ask.vectors, ""
+    if vectors is None and store.fallback is None:
+        vectors, note = _embedded(name, store, ask.frame)
+    usable: np.ndarray = written_queries(ask.frame) if vectors is None else np.asarray(vectors.any(axis=1))
+    asked = ask.frame[usable].reset_index(drop=True)
     if not len(asked):
-        return Found(empty_run(store.unit), ~usable)
-    run = store.search(asked, vectors=vectors, top_k=knobs.pool, min_score=knobs.min_score, where=knobs.where)
-    if knobs.min_score is None:  # no row at all: the text means nothing to the embedder
+        return Found(empty_run(), ~usable, note)
+    run = store.search(asked, vectors=None if vectors is None else vectors[usable], **options)
+    if vectors is None and knobs.min_score is None:  # no row at all: the text means nothing to anyone
         usable = usable & ask.frame["query_id"].isin(run["query_id"]).to_numpy(dtype=bool)
-    return Found(run, ~usable)
+    return Found(run, ~usable, note)
+
+
+def _embedded(name: str, store: VectorStore, queries: pd.DataFrame) -> tuple[np.ndarray, str]:
+    """Embed texts, and say which of them have no vector, why, and what to do."""
+    if store.can_embed:
+        vectors = store.query_vectors(queries)
+        why = getattr(store.embed, "zero_reason", None)
+        why = why or "no word of theirs is known to its embedder; check spelling and language"
+    else:
+        vectors = np.zeros((len(queries), 1))
+        why = (
+            "its store was given its vectors and cannot embed a text; give the queries' own with vectors=, "
+            "or build the store with embed= the model that made them, or with fallback=rk.LSAEmbedder()"
+        )
+    lacking = queries.loc[written_queries(queries) & ~vectors.any(axis=1), "text"]
+    said = f"the {name} side takes no part in {some(lacking)}: {why}."
+    return vectors, said if len(lacking) and len(store) else ""  # where there is nothing, nothing is amiss
 
 
 def written_queries(frame: pd.DataFrame) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import json
 from collections import defaultdict
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -113,7 +114,7 @@ def test_what_a_user_does_to_a_result_does_not_reach_what_is_remembered(hybrid):
 
 def test_what_is_remembered_is_bounded(hybrid):
     for number in range(40):
-        hybrid.search("machine", k1=number / 10)
+        ask(hybrid, k1=number / 10)
     assert len(hybrid._runs) <= 16 and len(hybrid._pools) <= 8 and len(hybrid._fused) <= 8
 
 
@@ -139,12 +140,53 @@ def test_a_side_without_a_usable_query_is_absent_not_empty(hybrid):
 
 
 def test_text_alone_and_vectors_alone_will_do(hybrid):
-    words, meaning = hybrid.search("pasta"), hybrid.search(vectors={"q7": [0, 1, 0]}, top_k=2)
+    with pytest.warns(rk.RetrievalWarning, match="the vector side takes no part in 'pasta'"):
+        words = hybrid.search("pasta")
+    meaning = hybrid.search(vectors={"q7": [0, 1, 0]}, top_k=2)
     assert order(words) == ["c"] and words["relative_score"].tolist() == [1.0]
     assert meaning["query_id"].tolist() == ["q7", "q7"] and order(meaning) == ["c", "b"]
     assert set(meaning["source"]) == {"vector"}
     with pytest.raises(ValueError, match="queries, vectors, or both"):
         hybrid.search()
+
+
+@pytest.mark.parametrize(
+    ("store", "reason"),
+    [
+        (rk.VectorStore(DOCS, vectors=VECTORS), "was given its vectors and cannot embed a text; .* vectors="),
+        (
+            rk.VectorStore(DOCS, embed=rk.TableEmbedder([*DOCS.values(), "machine"], [*VECTORS, [1, 0, 0]])),
+            "only knows the vectors of 6 stored texts; for free text .* fallback=",
+        ),
+        (rk.VectorStore(DOCS), "no word of theirs is known to its embedder; check spelling and language"),
+    ],
+    ids=["vectors", "table", "lsa"],
+)
+def test_a_text_that_the_store_cannot_embed_is_said_at_every_call(store, reason):
+    hybrid = rk.HybridSearch(rk.KeywordIndex(DOCS | {"x": "quokka"}), store)
+    for weights in ({"keyword": 0.3, "vector": 0.7},) * 2 + ({"keyword": 0.5, "vector": 0.5},):
+        with pytest.warns(
+            rk.RetrievalWarning, match=f"the vector side takes no part in 'quokka': .*{reason}"
+        ):
+            run = hybrid.search("quokka", weights=weights)
+        assert order(run) == ["x"] and run["relative_score"].tolist() == [1.0]
+    # Left out on purpose, asked with a vector, or not asked at all: nothing to say.
+    silent = [{"weights": {"keyword": 1, "vector": 0}}, {"vectors": np.ones(store.vectors().shape[1])}]
+    for options in silent:
+        assert "x" in order(hybrid.search("quokka", **options))
+    assert len(hybrid.search(" ")) == 0
+
+
+def test_of_several_queries_those_that_lack_a_side_are_named():
+    table = rk.TableEmbedder([*DOCS.values(), "machine"], [*VECTORS, [1, 0, 0]])
+    hybrid = rk.HybridSearch(rk.KeywordIndex(DOCS), rk.VectorStore(DOCS, embed=table))
+    with pytest.warns(rk.RetrievalWarning, match="takes no part in 'pasta': ") as said:
+        run = hybrid.search({"m": "machine", "p": "pasta", "b": ""})
+    assert len(said) == 1
+    assert run.groupby("query_id")["source"].apply(set).to_dict() == {
+        "m": {"keyword+vector", "vector"},
+        "p": {"keyword"},
+    }
 
 
 def test_a_zero_vector_is_no_query(hybrid):
@@ -237,7 +279,7 @@ def test_a_retriever_that_answers_what_was_not_asked_is_not_listened_to():
 
 
 def test_queries_come_back_in_the_order_given(hybrid):
-    run = hybrid.search({"z": "pasta", "a": "machine", "m": "learning"})
+    run = hybrid.search({"z": "pasta", "a": "machine", "m": "learning"}, vectors=np.eye(3))
     assert list(dict.fromkeys(run["query_id"])) == ["z", "a", "m"]
 
 
@@ -285,7 +327,7 @@ def test_stores_that_are_exchanged_are_noticed():
 def test_empty_stores_and_empty_batches_give_the_usual_columns(hybrid):
     empty = rk.HybridSearch(rk.KeywordIndex(), rk.VectorStore())
     full = ask(hybrid, lambda_=None)
-    for run in (empty.search("machine"), hybrid.search([]), hybrid.search("machine", top_k=0)):
+    for run in (empty.search("machine"), hybrid.search([]), ask(hybrid, top_k=0, lambda_=None)):
         assert len(run) == 0 and run.dtypes.equals(full.dtypes)
 
 
@@ -444,15 +486,19 @@ def test_the_whole_search_agrees_with_the_seed(name):
     vectors = [d["vector"] for d in given["docs"]]
     index = rk.KeywordIndex(docs, tokenizer=rk.Tokenizer.ascii())
     hybrid = rk.HybridSearch(index, rk.VectorStore(docs, vectors=vectors))
-    run = hybrid.search(
-        given["query"].get("text"),
-        vectors=given["query"].get("vector"),
-        fusion=options.get("fusionMethod", "rrf"),
-        weights={"keyword": options.get("keywordWeight", 0.3), "vector": options.get("vectorWeight", 0.7)},
-        threshold=options.get("threshold"),
-        where=options.get("filter"),
-        top_k=options["limit"],
-    )
+    text, vector = given["query"].get("text"), given["query"].get("vector")
+    weights = {"keyword": options.get("keywordWeight", 0.3), "vector": options.get("vectorWeight", 0.7)}
+    one_sided = pytest.warns(rk.RetrievalWarning, match="vector side") if vector is None else nullcontext()
+    with one_sided:
+        run = hybrid.search(
+            text,
+            vectors=vector,
+            fusion=options.get("fusionMethod", "rrf"),
+            weights=weights,
+            threshold=options.get("threshold"),
+            where=options.get("filter"),
+            top_k=options["limit"],
+        )
     expected = [r["id"] for r in case["output"]["results"]]
     groups = defaultdict(list)
     for place, score in enumerate(run["score"]):

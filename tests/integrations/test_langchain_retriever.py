@@ -163,7 +163,8 @@ def test_the_text_may_be_in_one_store_and_more_metadata_in_another():
     index = rk.KeywordIndex({"a": "red fox", "b": "blue whale"})
     store = rk.VectorStore(pd.DataFrame({"doc_id": ["a", "b"], "year": [1, 2]}), vectors=[[1, 0], [0, 1]])
     hybrid = rk.HybridSearch(index, store)
-    [found] = RagkitRetriever(source=hybrid, k=1).invoke("fox")
+    with pytest.warns(rk.RetrievalWarning, match="the vector side takes no part in 'fox'"):
+        [found] = RagkitRetriever(source=hybrid, k=1).invoke("fox")
     assert (found.page_content, found.metadata["year"]) == ("red fox", 1)
 
 
