@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from ragkit.chunking.packing import Span
 
 # Methods that cut one text, best first: those that give offsets, then those that give texts.
-_METHODS = ("chunk_indices", "split_text", "chunks", "chunk", "__call__")
+_METHODS = ("chunk_indices", "split_text", "get_nodes_from_documents", "chunks", "chunk", "__call__")
 _STARTS = ("start_index", "start_char_idx", "start")
 _TEXTS = ("text", "page_content", "content")
 _OVERLAPS = ("_chunk_overlap", "chunk_overlap", "overlap")
@@ -26,8 +27,33 @@ def is_splitter(method: Any) -> bool:
     -------
     bool
         True for splitters.
+
+    Raises
+    ------
+    TypeError
+        If it is a splitter's class.
     """
-    return not isinstance(method, (str, bytes)) and any(callable(getattr(method, n, None)) for n in _METHODS)
+    found = not isinstance(method, (str, bytes)) and any(callable(getattr(method, n, None)) for n in _METHODS)
+    if found and isinstance(method, type):
+        name = method.__name__
+        raise TypeError(f"method must be a splitter, not its class {name}; make one: {name}(...).")
+    return found
+
+
+def splitter_name(splitter: Any) -> str:
+    """Name a splitter in messages: by its class, or a function by its own name.
+
+    Parameters
+    ----------
+    splitter : object
+        A splitter or a function.
+
+    Returns
+    -------
+    str
+        The name.
+    """
+    return getattr(splitter, "__name__", type(splitter).__name__)
 
 
 def splitter_spans(splitter: Any, text: str, doc_id: str) -> list[Span]:
@@ -66,7 +92,7 @@ def splitter_spans(splitter: Any, text: str, doc_id: str) -> list[Span]:
         at = _locate(text, inner, start, spans, overlap)
         if at < 0:
             raise ValueError(
-                f"method: chunk {n} of document {doc_id!r} from {type(splitter).__name__} is not a slice of "
+                f"method: chunk {n} of document {doc_id!r} from {splitter_name(splitter)} is not a slice of "
                 f"the text after the chunk before it: {inner[:40]!r}. Switch off what it changes in the "
                 "text (white space, line ends, case, separators left out), or use a method of ragkit."
             )
@@ -76,14 +102,19 @@ def splitter_spans(splitter: Any, text: str, doc_id: str) -> list[Span]:
 
 def _pieces(splitter: Any, text: str) -> Iterable[Any]:
     name = next(n for n in _METHODS if callable(getattr(splitter, n, None)))
-    cut: Callable[[str], Any] = splitter if name == "__call__" else getattr(splitter, name)
-    pieces = cut(text)
+    cut: Callable[[Any], Any] = splitter if name == "__call__" else getattr(splitter, name)
+    pieces = cut([_document(text)] if name == "get_nodes_from_documents" else text)
     if isinstance(pieces, (str, bytes)) or not isinstance(pieces, Iterable):
         raise TypeError(
-            f"method must give a list of chunks for a text; {type(splitter).__name__} gave "
+            f"method must give a list of chunks for a text; {splitter_name(splitter)} gave "
             f"{type(pieces).__name__}."
         )
     return pieces
+
+
+def _document(text: str) -> Any:
+    """Wrap a text as those parsers of llama-index want it that cut no plain strings."""
+    return importlib.import_module("llama_index.core.schema").Document(text=text)
 
 
 def _piece(item: Any) -> tuple[str, int | None]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.chunking.adapters import is_splitter, splitter_spans
+from ragkit.chunking.adapters import is_splitter, splitter_name, splitter_spans
 from ragkit.chunking.methods import METHODS, Cut, Plan
 from ragkit.chunking.semantic import check_rule, ready, sentence_groups
 from ragkit.frames import as_docs, check_choice, check_top_k, deep_copy
@@ -88,7 +88,8 @@ def chunk(
         - ``"seed"`` is the chunker of expo-ai-kit with its defects: text lost at marks that begin a line,
           chunks of up to ``size + overlap``, windows that only repeat.
         - A splitter of langchain-text-splitters, chonkie, llama-index or semantic-text-splitter, or a
-          function ``str -> list of str``, cuts by its own settings; its chunks are located in the text.
+          function ``str -> list of str``, cuts by its own settings, so that `size` and the like are to be
+          left out; its chunks are located in the text.
     size : int or (int, int), default=1000
         The most that `length` may give for a chunk. Of a range, a chunk ends at the coarsest boundary
         that makes it at least the smaller number.
@@ -155,7 +156,11 @@ def chunk(
         "parent_size": parent_size,
     }
     if not isinstance(method, str) and is_splitter(method):
-        _refuse(given, type(method).__name__)
+        _refuse(given, splitter_name(method))
+        settings = {"size": (size, 1000), "overlap": (overlap, None), "length": (length, len)}
+        settings |= {"tokenizer": (tokenizer, None), "min_size": (min_size, None)}
+        settings |= {"on_long": (on_long, "cut")}
+        _refuse_settings(settings, splitter_name(method))
         return _frame(frame := _check_docs(docs, ""), _located(frame, method), "")
     name = check_choice("method", method, METHODS)
     plan = _plan(name, size, overlap, length, tokenizer, min_size, on_long, given)
@@ -237,14 +242,23 @@ def _refuse(given: dict[str, Any], name: str) -> None:
     """Refuse options that the method would not read."""
     strange = [option for option, value in given.items() if value is not None]
     if strange:
-        readers = {option: " or ".join(map(repr, _TAKES[option])) for option in strange}
-        raise ValueError(f"method {name!r} does not take {strange}; they are for {readers}.")
+        listed = ", ".join(f"{option} (for {' or '.join(map(repr, _TAKES[option]))})" for option in strange)
+        raise ValueError(f"method {name!r} does not take {listed}; leave out what the method does not read.")
+
+
+def _refuse_settings(settings: dict[str, tuple[Any, Any]], name: str) -> None:
+    """Refuse settings, given with their defaults, that another library's splitter would not read."""
+    ignored = [option for option, (value, usual) in settings.items() if value is not usual and value != usual]
+    if ignored:
+        raise ValueError(
+            f"method {name!r} cuts by its own settings; set {', '.join(ignored)} there, or leave out here."
+        )
 
 
 def _check_size(size: Any, overlap: Any) -> tuple[int, int]:
     """Check size and overlap; give the smallest and the largest size."""
     given = f"got size={size!r}, overlap={overlap!r}"
-    least, most = size if isinstance(size, tuple) and len(size) == 2 else (0, size)
+    least, most = size if isinstance(size, (tuple, list)) and len(size) == 2 else (0, size)
     if not _is_whole(most) or most < 1:
         raise ValueError(f"size must be a whole number >= 1, or a pair of them; {given}.")
     if not _is_whole(least) or not 0 <= least <= most:
@@ -275,7 +289,8 @@ def _check_length(length: Any, tokenizer: Any) -> Callable[[str], int]:
 def _check_separators(separators: Any) -> tuple[str, ...] | None:
     if separators is None:
         return None
-    listed = [separators] if isinstance(separators, str) else list(separators)
+    some = [separators] if isinstance(separators, str) or not isinstance(separators, Iterable) else separators
+    listed = list(some)
     if not all(isinstance(s, str) for s in listed):
         raise TypeError(f"separators must be a list of strings, coarse to fine; got {separators!r}.")
     return tuple(listed)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ragkit.text.blanks import end_of_word, skip_blank
 from ragkit.text.graphemes import boundary_after, boundary_before, is_boundary
@@ -31,6 +32,12 @@ _BLANK = re.compile(r"\s")
 _BLANK_AFTER_WORD = re.compile(r"(?<=\S)(?=\s)")
 _TAILS = frozenset(MARKS + CLOSERS)
 _FAR = 1 << 16  # how far a stretch without line breaks is followed
+
+
+@lru_cache(maxsize=256)
+def _any_of(marks: str) -> re.Pattern[str]:
+    """Make the pattern of one character out of `marks`."""
+    return re.compile(f"[{re.escape(marks)}]")
 
 
 class Boundaries:
@@ -114,7 +121,7 @@ class _Sought(Boundaries):
         super().__init__(text)
         plain = text.isascii()
         self._marks = [m for m in marks if not (plain and m > "\x7f") and m in text]
-        self._search = re.compile(f"[{re.escape(''.join(self._marks) or '.')}]").search
+        self._search = _any_of("".join(self._marks) or ".").search
 
     def _cut_at(self, at: int, low: int) -> int:
         """Judge the mark at `at`: the cut that belongs to it, -1 if none; `low` bounds steps back."""

@@ -93,6 +93,25 @@ def test_what_is_no_list_of_chunks_is_refused():
         chunk("One.", method=Texts(["One."]), window=2)
 
 
+def test_settings_that_a_splitter_would_not_read_are_refused():
+    for knobs in ({"size": 10}, {"overlap": 0}, {"length": str.__len__}, {"on_long": "keep"}):
+        with pytest.raises(ValueError, match=f"'Texts' cuts by its own settings; set {next(iter(knobs))} "):
+            chunk("One.", method=Texts(["One."]), **knobs)
+
+
+def test_a_class_in_place_of_a_splitter_says_so():
+    with pytest.raises(TypeError, match=r"not its class Texts; make one: Texts\(\.\.\.\)"):
+        chunk("One.", method=Texts)
+
+
+def test_a_function_is_called_by_its_name():
+    def shout(text):
+        return [text.upper()]
+
+    with pytest.raises(ValueError, match="from shout is not a slice"):
+        chunk("One.", method=shout)
+
+
 PROSE = "A first line. And more of it, e.g. this.\n\nAnother paragraph; of words\non two lines. End.  Last."
 
 
@@ -131,3 +150,9 @@ def test_llama_index_is_located():
     check_located(
         chunk(PROSE, method=parsers.SentenceSplitter(chunk_size=12, chunk_overlap=0, tokenizer=str.split))
     )
+
+
+def test_node_parsers_that_take_documents_alone_are_located():
+    parsers = pytest.importorskip("llama_index.core.node_parser")
+    whole = parsers.SentenceWindowNodeParser.from_defaults(sentence_splitter=lambda text: text.split("\n\n"))
+    check_located(chunk(PROSE, method=whole))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragkit.text.blanks import skip_blank
 from ragkit.text.boundaries import (
     Characters,
     Lines,
@@ -112,6 +113,13 @@ def test_flags_are_counted_in_pairs():
     assert [n for n in range(7) if is_boundary(text, n)] == [0, 2, 4, 6]
 
 
+def test_a_mark_that_begins_a_word_hides_no_sentence_before_it():
+    # Looking back from the end, "?class" is stepped over as one word; the word before it is not.
+    text = "\u201cWhy?\u201d ?class"
+    assert Sentences(text).positions() == [6, 13]
+    assert Sentences(text).last(0, 12) == 6
+
+
 # Properties: near searches agree with the list of all cuts.
 
 PIECES = [
@@ -133,6 +141,7 @@ PIECES = [
         "1. ",
         ",",
         ", ",
+        "?d",
     ),
     *("\n", "\n\n", "\r\n", " ", "\t", "\f", "\u2028", "\u00a0", "。", "」", "e\u0301", "🇫🇷"),
 ]
@@ -163,6 +172,16 @@ def test_searches_near_a_place_agree_with_the_whole_list(text, kind, data):
     following = listed.next(low, high)
     assert level.next(low, high) in (following, -1 if following == high else following)
     assert level.last(low, high) in (listed.last(low, high), listed.last(low, high - 1))
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXTS.filter(bool), st.sampled_from([Sentences, Paragraphs, Lines, Words]), st.data())
+def test_the_first_start_in_a_stretch_is_the_first_of_all_starts_in_it(text, kind, data):
+    level = kind(text)
+    starts = [skip_blank(text, cut) for cut in [0, *level.positions()]]
+    low = data.draw(st.integers(1, len(text)))
+    high = data.draw(st.integers(low, len(text)))
+    assert level.start(low, high) == next((at for at in starts if low <= at < high), -1)
 
 
 @settings(max_examples=150, deadline=None)
