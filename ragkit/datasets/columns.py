@@ -56,14 +56,14 @@ def split_lines(path: Readable, encoding: str) -> list[tuple[int, list[str], str
     return out
 
 
-def finite(text: str, name: str, what: str, line: int) -> float:
-    """Read a finite number of a line."""
+def finite(text: str, name: str, what: str, number: int, unit: str = "line") -> float:
+    """Read a finite number of a line or a record."""
     try:
         value = float(text)
     except ValueError:
         value = np.nan
     if not np.isfinite(value):
-        raise ValueError(f"{what}, line {line}: {name} must be a finite number; got {text!r}.")
+        raise ValueError(f"{what}, {unit} {number}: {name} must be a finite number; got {text!r}.")
     return value
 
 

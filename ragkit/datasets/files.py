@@ -5,6 +5,7 @@ An error names the file and the line.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -14,11 +15,12 @@ import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pandas as pd
 
 from ragkit.datasets.archives import Readable, TarPath, enter, open_bytes
+from ragkit.frames.messages import count
 
 
 def as_path(path: Any) -> Readable:
@@ -36,7 +38,8 @@ def need_file(path: Any) -> Readable:
     if isinstance(found, (zipfile.Path, TarPath)) and found.is_dir():
         raise ValueError(f"{str(path)!r} is an archive; load_dataset reads the data set inside.")
     if not found.is_file():
-        raise FileNotFoundError(f"there is no file {str(path)!r}.")
+        why = "; that is a folder, which load_dataset reads" if found.is_dir() else ""
+        raise FileNotFoundError(f"there is no file {str(path)!r}{why}.")
     return found
 
 
@@ -54,19 +57,42 @@ def is_table(path: Readable) -> bool:
 def lines(path: Readable, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Give the number and the text of each line that is not blank."""
     with open_bytes(path) as file:
-        for number, raw in enumerate(file, 1):
-            try:
-                text = raw.decode(encoding)
-            except UnicodeDecodeError as error:
-                raise ValueError(
-                    f"{path.name}, line {number} is not {encoding}: {error.reason} at byte "
-                    f"{error.start}; give encoding=, for example encoding='latin-1'."
-                ) from None
-            if number == 1:
-                text = text.removeprefix("\ufeff")
-            text = text.rstrip("\r\n")
-            if text.strip():
-                yield number, text
+        for number, text in enumerate(_decoded_lines(file, path.name, encoding), 1):
+            line = text.removeprefix("\ufeff") if number == 1 else text
+            line = line.rstrip("\r\n")
+            if line.strip():
+                yield number, line
+
+
+def _decoded_lines(file: IO[bytes], name: str, encoding: str) -> Iterator[str]:
+    """Cut at line ends, which are one byte in all encodings but the wide ones."""
+    if _line_end(encoding) != b"\n":
+        yield from _decode(file.read(), name, encoding).split("\n")
+        return
+    for number, raw in enumerate(file, 1):
+        yield _decode(raw, name, encoding, number)
+
+
+def _line_end(encoding: str) -> bytes:
+    try:
+        return "\n".encode(encoding)
+    except LookupError:
+        raise ValueError(
+            f"unknown encoding {encoding!r}; write 'utf-8', 'latin-1' or 'utf-16', say."
+        ) from None
+
+
+def _decode(raw: bytes, name: str, encoding: str, line: int = 1) -> str:
+    """Decode what starts on this line; an error names the line it is on."""
+    try:
+        return raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        before = raw[: error.start]
+        other = "utf-16" if raw[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
+        raise ValueError(
+            f"{name}, line {line + before.count(10)} is not {encoding}: {error.reason} at byte "
+            f"{error.start - before.rfind(10) - 1}; give encoding=, for example encoding={other!r}."
+        ) from None
 
 
 def json_lines(path: Readable, encoding: str = "utf-8") -> Iterator[tuple[int, dict[str, Any]]]:
@@ -110,16 +136,23 @@ def _json_array(path: Readable, encoding: str) -> pd.DataFrame:
 
 
 def _csv(path: Readable, encoding: str) -> pd.DataFrame:
+    _line_end(encoding)
     with open_bytes(path) as file:
-        text = file.read().decode("utf-8-sig" if encoding == "utf-8" else encoding)
+        text = _decode(file.read(), path.name, encoding).removeprefix("\ufeff")
     # Through the standard library: pandas would turn the ids "NA" and "001" into NaN and 1.
-    rows = [row for row in csv.reader(io.StringIO(text, newline="")) if any(row)]
+    limit = csv.field_size_limit(max(len(text), 1))
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if any(row)]
+    except csv.Error as error:
+        raise ValueError(f"{path.name} cannot be read as CSV: {error}.") from None
+    finally:
+        csv.field_size_limit(limit)
     if not rows:
         return pd.DataFrame()
     for number, row in enumerate(rows[1:], 2):
         if len(row) != len(rows[0]):
             raise ValueError(
-                f"{path.name}, row {number} has {len(row)} fields; the header has {len(rows[0])}."
+                f"{path.name}, row {number} has {count(len(row), 'field')}; the header has {len(rows[0])}."
             )
     return pd.DataFrame(rows[1:], columns=rows[0])
 
@@ -131,11 +164,17 @@ def _parquet(path: Readable) -> pd.DataFrame:
         return pd.read_parquet(data)
     except ImportError:
         raise ImportError(f"{path.name} needs pyarrow to be read: pip install pyarrow.") from None
+    except Exception as error:  # each engine has errors of its own
+        raise ValueError(f"{path.name} cannot be read as parquet: {error}.") from None
 
 
 def write_atomic(path: Any, chunks: Iterable[str]) -> None:
     """Write text under a temporary name, then rename: a reader never sees half a file."""
     target = Path(path).expanduser()
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"there is no folder {str(target.parent)!r} to write {target.name!r} in; make it."
+        )
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as raw:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import io
 import os
 import re
 import zipfile
@@ -13,10 +14,12 @@ import numpy as np
 import pandas as pd
 
 from ragkit.datasets.archives import Readable, TarPath, open_bytes
+from ragkit.datasets.columns import NAMES
 from ragkit.datasets.files import as_path, lines, write_atomic
 from ragkit.datasets.qrels import read_qrels, write_qrels
 from ragkit.datasets.texts import json_rows, read_docs, read_queries, write_queries
 from ragkit.frames import as_docs, as_qrels, as_queries, check_choice, check_frame, some, warn
+from ragkit.frames.messages import count
 from ragkit.frames.mixups import brief
 
 _ENDINGS = (".jsonl", ".jsonl.gz", ".json", ".ndjson", ".tsv", ".tsv.gz", ".csv", ".csv.gz", ".parquet")
@@ -127,6 +130,8 @@ def load_dataset(
     qrels = None if qrels_file is None else read_qrels(qrels_file, encoding=encoding)
     spans_file = folder / "spans.tsv"
     spans = _read_spans(spans_file, encoding) if spans_file.is_file() else None
+    if spans is not None:
+        _warn_of_lost_spans(docs, spans)
     if qrels is not None:
         _warn_of_dangling(docs, queries, qrels)
         if queries is not None:
@@ -260,10 +265,21 @@ def _warn_of_dangling(docs: pd.DataFrame, queries: pd.DataFrame | None, qrels: p
             )
 
 
+def _warn_of_lost_spans(docs: pd.DataFrame, spans: pd.DataFrame) -> None:
+    length = spans["doc_id"].astype(object).map(dict(zip(docs["doc_id"], docs["text"].str.len())))
+    beyond = spans[~(spans["end"] <= length.fillna(0))]
+    if len(beyond):
+        warn(
+            f"{count(len(beyond), 'span')} of {len(spans)} lie beyond the text of their document, or name "
+            f"one that the corpus lacks ({some(beyond['doc_id'].unique())}): no search can find them. Mend or "
+            "drop them."
+        )
+
+
 def _read_spans(path: Readable, encoding: str) -> pd.DataFrame:
     names = ["query_id", "doc_id", "start", "end"]
     rows = [(number, text.split("\t")) for number, text in lines(path, encoding)]
-    if rows and not rows[0][1][-1].strip().isdigit():
+    if rows and rows[0][1][0].strip().lower() in NAMES["query_id"]:
         rows = rows[1:]
     for number, row in rows:
         if len(row) != 4 or not (row[2].strip().isdigit() and row[3].strip().isdigit()):
@@ -279,7 +295,11 @@ def _read_spans(path: Readable, encoding: str) -> pd.DataFrame:
 def _read_vectors(path: Readable, docs: pd.DataFrame, queries: pd.DataFrame | None) -> Vectors | None:
     if not path.is_file():
         return None
-    with open_bytes(path) as file, np.load(_seekable(file), allow_pickle=False) as arrays:
+    with open_bytes(path) as file:
+        data = io.BytesIO(file.read())
+    if not zipfile.is_zipfile(data):
+        raise ValueError(f"{path.name} is damaged, or no npz archive; numpy.savez writes one.")
+    with np.load(data, allow_pickle=False) as arrays:
         missing = {"doc_ids", "docs"} - set(arrays.files)
         if missing:
             raise ValueError(f"{path.name} lacks {sorted(missing)}; it holds {arrays.files}.")
@@ -287,12 +307,6 @@ def _read_vectors(path: Readable, docs: pd.DataFrame, queries: pd.DataFrame | No
         if queries is None or "queries" not in arrays.files:
             return Vectors(rows, None)
         return Vectors(rows, _by_id(arrays["query_ids"], arrays["queries"], queries["query_id"], path.name))
-
-
-def _seekable(file: Any) -> Any:
-    import io
-
-    return io.BytesIO(file.read())
 
 
 def _by_id(ids: np.ndarray, vectors: np.ndarray, wanted: pd.Series, what: str) -> np.ndarray:
@@ -329,6 +343,8 @@ def save_dataset(data: Dataset, folder: Any, *, split: str = "test") -> None:
     --------
     load_dataset : The other way.
     """
+    if not isinstance(data, tuple) or len(data) > len(Dataset._fields):
+        raise TypeError(f"save_dataset needs a Dataset, or a tuple {Dataset._fields}; got {brief(data)}.")
     parts = Dataset(*data)
     if not re.fullmatch(r"[\w.-]+", split) or split.startswith("."):
         raise ValueError(f"split must be a plain file name; got {split!r}.")

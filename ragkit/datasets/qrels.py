@@ -12,6 +12,7 @@ import pandas as pd
 from ragkit.datasets.columns import NAMES, named, split_lines, words
 from ragkit.datasets.files import is_table, need_file, suffix, table, write_atomic
 from ragkit.frames import as_qrels
+from ragkit.frames.messages import count
 
 
 def read_qrels(path: Any, *, subtopics: bool | None = None, encoding: str = "utf-8") -> pd.DataFrame:
@@ -69,7 +70,9 @@ def _qrels_with_header(rows: list, header: list[str], what: str) -> pd.DataFrame
         # A subtopic may be empty or hold blanks, so a table with tabs is cut at its tabs.
         cells = text.split("\t") if "\t" in text else fields
         if not len(header) - ("subtopic" in header) <= len(cells) <= len(header):
-            raise ValueError(f"{what}, line {number} has {len(cells)} fields; the header has {len(header)}.")
+            raise ValueError(
+                f"{what}, line {number} has {count(len(cells), 'field')}; the header has {len(header)}."
+            )
         cells = [cell.strip() for cell in cells]
         body.append([*cells, *[""] * (len(header) - len(cells))])
     frame = named(pd.DataFrame(body, columns=header), ("query_id", "doc_id", "relevance"), what)
@@ -86,7 +89,9 @@ def _qrels_without_header(rows: list, what: str, subtopics: bool | None) -> pd.D
         )
     for number, fields, _ in rows:
         if len(fields) != width:
-            raise ValueError(f"{what}, line {number} has {len(fields)} fields; the first line has {width}.")
+            raise ValueError(
+                f"{what}, line {number} has {count(len(fields), 'field')}; the first line has {width}."
+            )
     table_ = pd.DataFrame(
         {
             "query_id": [f[0] for _, f, _ in rows],

@@ -10,6 +10,7 @@ import pandas as pd
 from ragkit.datasets.columns import finite, named, split_lines, words
 from ragkit.datasets.files import is_table, need_file, table, write_atomic
 from ragkit.frames import as_run, check_choice, rank_by_score, warn
+from ragkit.frames.messages import count
 
 
 def read_run(path: Any, *, order: str = "score", encoding: str = "utf-8") -> pd.DataFrame:
@@ -47,8 +48,8 @@ def read_run(path: Any, *, order: str = "score", encoding: str = "utf-8") -> pd.
     for number, fields, _ in split_lines(found, encoding):
         if len(fields) != 6:
             raise ValueError(
-                f"{found.name}, line {number} has {len(fields)} fields; a run has 6: query, Q0, document, "
-                "rank, score, tag (one word)."
+                f"{found.name}, line {number} has {count(len(fields), 'field')}; a run has 6: query, Q0, "
+                "document, rank, score, tag (one word)."
             )
         rank = finite(fields[3], "rank", found.name, number) if order == "rank" else 0.0
         rows.append((fields[0], fields[2], rank, finite(fields[4], "score", found.name, number)))
@@ -68,7 +69,10 @@ def _run_table(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     frame = named(frame, ("query_id", "doc_id"), what)
     for name in ("rank", "score"):
         if name in frame.columns:
-            frame[name] = pd.to_numeric(frame[name])
+            numbers = pd.to_numeric(frame[name], errors="coerce").to_numpy(np.float64, na_value=np.nan)
+            for at in np.flatnonzero(~np.isfinite(numbers))[:1]:
+                finite(str(frame[name].iloc[at]), name, what, int(at) + 1, "record")
+            frame[name] = numbers
     return as_run(frame)
 
 

@@ -16,6 +16,7 @@ from ragkit.datasets.archives import Readable
 from ragkit.datasets.columns import NAMES, named
 from ragkit.datasets.files import is_table, lines, need_file, suffix, table, write_atomic
 from ragkit.frames import as_docs, as_queries
+from ragkit.frames.messages import count
 
 
 def read_docs(path: Any, *, encoding: str = "utf-8") -> pd.DataFrame:
@@ -100,7 +101,8 @@ def _tab_separated(path: Readable, id_name: str, encoding: str) -> pd.DataFrame:
     for number, row in rows[header:]:
         if len(row) != len(names):
             raise ValueError(
-                f"{path.name}, line {number} has {len(row)} fields, separated by tabs; expected {len(names)}."
+                f"{path.name}, line {number} has {count(len(row), 'field')}; expected {len(names)}, "
+                f"separated by tabs: {', '.join(names)}."
             )
     return named(pd.DataFrame([row for _, row in rows[header:]], columns=names), (id_name, "text"), path.name)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.experiment.scoring import score_systems
+from ragkit.experiment.scoring import is_scores, score_systems
 from ragkit.experiment.statistics import (
     CORRECTIONS,
     TESTS,
@@ -17,7 +17,7 @@ from ragkit.experiment.statistics import (
     p_values,
     smallest_p,
 )
-from ragkit.frames import as_qrels, as_queries, check_choice, check_frame, check_number, check_top_k
+from ragkit.frames import as_qrels, as_queries, check_choice, check_frame, check_number, check_top_k, some
 
 _TIE = 1e-12  # differences below this are rounding, not a win
 
@@ -316,6 +316,11 @@ def per_query(
     columns = ["query_id", *(["text"] if queries is not None else []), *names, *deltas]
     if len(set(columns)) < len(columns):
         raise ValueError(f"runs holds a name that is also another column of the table: {columns}; rename it.")
+    if metric is None and (plain := [name for name, data in runs.items() if not is_scores(data)]):
+        raise ValueError(
+            f"per_query needs metric= for run {some(plain)}, such as metric='ndcg@10': only scores "
+            "(query_id, metric, value) bring their own."
+        )
     ids, labels, values = score_systems(runs, qrels, metric, vectors=vectors, over=over)
     if len(labels) != 1:
         raise ValueError(f"metric must be one metric; got {labels}. Call per_query once for each.")

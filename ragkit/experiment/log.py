@@ -28,6 +28,9 @@ class Log:
 
     def __init__(self, path: Any, measure: Measure):
         self.path = Path(path).expanduser()
+        if self.path.is_dir() or not self.path.parent.is_dir():
+            what = "is a folder" if self.path.is_dir() else "lies in a folder that is not there"
+            raise FileNotFoundError(f"path must be a file to write to; {str(path)!r} {what}.")
         self.head = json.dumps({"ragkit": "sweep", "version": 1, "of": _fingerprint(measure)}) + "\n"
         text = self.path.read_text(encoding="utf-8") if self.path.is_file() else ""
         if text and not text.startswith(self.head):
@@ -44,12 +47,18 @@ class Log:
         """Give the outcomes of these settings that the file holds; failed ones are tried again."""
         number = {_key(setting): n for n, setting in enumerate(settings)}
         out = {}
-        for line in self.lines:
-            item = json.loads(line)
-            at = number.get(item["setting"])
-            if at is not None and not item["error"]:
+        for at_line, line in enumerate(self.lines, 2):
+            try:
+                item = json.loads(line)
+                at, failed = number.get(item["setting"]), item["error"]
                 scores = pd.DataFrame(item["scores"], columns=["query_id", "metric", "value"])
-                out[at] = Outcome(at, item["seconds"], scores, "", item["unjudged"], item["strange"])
+                outcome = Outcome(at or 0, item["seconds"], scores, "", item["unjudged"], item["strange"])
+            except (ValueError, KeyError, TypeError):
+                raise ValueError(
+                    f"{self.path.name}, line {at_line} is damaged; delete the line, or give another path."
+                ) from None
+            if at is not None and not failed:
+                out[at] = outcome
         return out
 
     def write(self, setting: dict[str, Any], outcome: Outcome) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ragkit.frames import as_ids, as_qrels, as_run, check_choice, some, warn
+from ragkit.frames.messages import count
 from ragkit.metrics.evaluation import Scored, score_run, warn_about
 from ragkit.metrics.judged import OVER
 from ragkit.metrics.names import Metric, parse_metrics, same_metric
@@ -139,7 +140,9 @@ def _shared(
         chosen = pd.Index(over, dtype=object).unique()
         missing = chosen[~chosen.isin(ids)]
         if len(missing):
-            raise ValueError(f"over names {len(missing)} queries that not every system has: {some(missing)}.")
+            raise ValueError(
+                f"over names {count(len(missing), 'query')} that not every system has: {some(missing)}."
+            )
         return chosen
     if over == "relevant" and len(scores) == len(queries):
         if qrels is None:

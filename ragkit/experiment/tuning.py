@@ -249,6 +249,10 @@ def _along_weights(runs: Any, options: dict[str, Any], measure: Measure) -> tupl
 
 def _folds(ids: pd.Index, cv: Any, random_state: int) -> np.ndarray:
     """Give each query's fold."""
+    if len(ids) < 2:
+        raise ValueError(
+            f"tune needs at least 2 scored queries, some to choose on and others to test on; got {len(ids)}."
+        )
     if isinstance(cv, (Mapping, pd.Series)):
         given = {str(query): fold for query, fold in cv.items()}
         missing = [query for query in ids if query not in given]

@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 
 from ragkit.bm25 import KeywordIndex
+from ragkit.explain.options import search_options
 from ragkit.explain.score import ordinal
 from ragkit.frames import as_qrels, as_queries, as_run, check_frame, where_mask
 from ragkit.hybrid import HybridSearch
+from ragkit.metrics.judged import check_rel
 from ragkit.vectors import VectorStore
 
 NO_WORD = ": it shares no word with the query"
@@ -87,6 +89,8 @@ def funnel(
     ------
     TypeError
         If `hybrid` cannot be searched in stages.
+    ValueError
+        If `params` names what ``search`` does not take.
 
     See Also
     --------
@@ -104,6 +108,8 @@ def funnel(
     'keyword did not return it: it shares no word with the query.'
     """
     searched = _as_hybrid(hybrid)
+    rel = check_rel(rel)
+    given = search_options(searched, params)
     judged = as_qrels(qrels)
     asked = as_queries(queries)
     asked = asked[asked["query_id"].isin(judged["query_id"])].reset_index(drop=True)
@@ -111,7 +117,7 @@ def funnel(
     judged = judged.sort_values("relevance", ascending=False, kind="stable")
     judged = judged.drop_duplicates(["query_id", "doc_id"]).sort_index()
     pairs = judged[["query_id", "doc_id"]].astype(object)
-    trace = _trace(searched, asked, pairs, dict(params or {}))
+    trace = _trace(searched, asked, pairs, given)
     cut = _cut_answers(searched, spans)
     rows = [
         _row(trace, query, doc, grade, (query, doc) in cut)
@@ -151,10 +157,7 @@ def _trace(hybrid: HybridSearch, asked: pd.DataFrame, pairs: pd.DataFrame, param
         _places(fused, pairs),
         _places(kept, pairs),
         _places(final, pairs),
-        {
-            str(q): list(rows[_unit(final)])
-            for q, rows in final.groupby("query_id", sort=False, observed=True)
-        },
+        _picks(final),
         dict(zip(asked["query_id"], asked["text"])),
         texts,
         documents,
@@ -363,7 +366,7 @@ def funnel_stages(lost: pd.DataFrame) -> pd.DataFrame:
     >>> stages[stages["lost"] > 0].values.tolist()
     [['retrieval', 1, 1, 0.5, 0.5]]
     """
-    check_frame(lost, ["query_id", "lost_at"], "funnel")
+    check_frame(lost, ["query_id", "lost_at"], "lost, the frame of funnel,")
     share = (
         1.0 / lost.groupby("query_id")["query_id"].transform("size") if len(lost) else pd.Series(dtype=float)
     )

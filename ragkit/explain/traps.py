@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ragkit.explain.options import search_options
 from ragkit.frames import (
     as_docs,
     as_qrels,
@@ -80,9 +81,9 @@ def check(
     >>> found["message"][1]
     'Scores tie; over the orders of tied documents rr lies between 0.5 and 1.'
     """
-    options = dict(params or {})
     found: list[tuple] = []
     if callable(getattr(run, "search", None)):
+        options = search_options(run, params)
         found += _pool_traps(run, options)
         docs = run.docs if docs is None and hasattr(run, "docs") else docs
         if queries is None:

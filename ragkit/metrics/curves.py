@@ -10,7 +10,7 @@ import pandas as pd
 
 from ragkit.frames import as_qrels, as_run, check_top_k, ranks_within, unit_column
 from ragkit.metrics.formulas import divide
-from ragkit.metrics.judged import Judged, code_judgements, queries_in
+from ragkit.metrics.judged import Judged, check_rel, code_judgements, queries_in
 
 
 def precision_recall(
@@ -57,7 +57,7 @@ def precision_recall(
     n = check_top_k(levels, "levels", none=False) or 0
     if n < 2:
         raise ValueError(f"levels must be at least 2; got {levels!r}.")
-    judged = as_qrels(qrels)
+    judged, rel = as_qrels(qrels), check_rel(rel)
     recall = np.linspace(0.0, 1.0, n)
     parts = []
     for name, run in named.items():

@@ -229,13 +229,12 @@ def _apply(metric: Metric, run: pd.DataFrame, qrels: pd.DataFrame | None, querie
         metric.function(runs.get(query, run.iloc[:0]), judgements.get(query))  # type: ignore[misc]
         for query in queries
     ]
-    try:
-        return np.array(values, dtype=np.float64).reshape(len(queries))
-    except (TypeError, ValueError):
-        bad = next(value for value in values if not isinstance(value, numbers.Real))
-        raise TypeError(
-            f"metric {metric.label!r} must return a number for each query; got {bad!r}."
-        ) from None
+    for query, value in zip(queries, values):
+        if not isinstance(value, (numbers.Real, np.bool_)):
+            raise TypeError(
+                f"metric {metric.label!r} must return a number for each query; got {value!r} for {query!r}."
+            )
+    return np.array(values, dtype=np.float64)
 
 
 def _by_query(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:

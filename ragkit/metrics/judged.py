@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.frames import as_ids, check_choice, check_frame, group_codes, ranks_within, some
+from ragkit.frames import as_ids, check_choice, check_frame, check_top_k, group_codes, ranks_within, some
+from ragkit.frames.messages import count
 
 OVER = ("judged", "relevant", "retrieved")
 _CELLS = 1 << 22  # scratch for the search for repeated documents
@@ -175,6 +176,15 @@ class Judgements:
         )
 
 
+def check_rel(rel: Any) -> int:
+    """Check the least grade of a relevant document."""
+    if (checked := check_top_k(rel, "rel", none=False) or 0) < 1:
+        raise ValueError(
+            "rel must be at least 1: a document without a judgement is as one of grade 0; got 0."
+        )
+    return checked
+
+
 def code_judgements(qrels: pd.DataFrame, run_queries: pd.Index, over: Any) -> Judgements:
     """Turn judgements into codes, for the queries that `over` asks for."""
     codes, judged = codes_of(qrels["query_id"], used=True)
@@ -218,7 +228,9 @@ def _chosen(
     chosen = pd.Index(as_ids(list(over), "over").to_numpy(dtype=object)).unique()
     missing = chosen[~chosen.isin(judged)]
     if len(missing):
-        raise ValueError(f"over names {len(missing)} queries that qrels does not judge: {some(missing)}.")
+        raise ValueError(
+            f"over names {count(len(missing), 'query')} that qrels does not judge: {some(missing)}."
+        )
     return chosen
 
 
@@ -307,7 +319,7 @@ def find_rows(
 def _raise_repeated(run: pd.DataFrame) -> None:
     twice = run[run.duplicated(["query_id", "doc_id"])]
     raise ValueError(
-        f"run has {len(twice)} repeated (query_id, doc_id) rows, the first query "
+        f"run has {count(len(twice), 'repeated (query_id, doc_id) row')}, the first query "
         f"{twice['query_id'].iloc[0]!r}, document {twice['doc_id'].iloc[0]!r}; every copy would be credited. "
         "Use best_per_doc(run) to keep each document's best rank."
     )

@@ -81,7 +81,7 @@ _BY_SPELLING: dict[str, tuple[str, dict[str, str]]] = {
 _BY_SPELLING |= {f"{name}burges": (name, {"gain": "exponential"}) for name in ("ndcg", "dcg")}  # ranx
 _FORM = re.compile(
     r"\s*(?P<name>[^\W\d_][\w\-. ]*?)\s*(?:\((?P<before>.*)\))?"
-    r"\s*(?:@(?P<cutoff>[^@()]*?))?(?:-l(?P<rel>\d+))?\s*(?:\((?P<after>.*)\))?\s*"
+    r"\s*(?:@\s*(?P<cutoff>[^@()\s,;]*?))?(?:-l(?P<rel>\d+))?\s*(?:\((?P<after>.*)\))?\s*"
 )
 _NUMBERED = re.compile(r"(?P<name>.+?)(?P<mark>[._])(?P<number>\d+(?:\.\d+)?)")
 
