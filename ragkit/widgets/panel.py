@@ -84,9 +84,9 @@ class Panel:
         self._throttle = Throttle(self._run, lambda: SLOW if self._cost > SLOW else 0.0)
         self._late_cost = 0.0
         self._late = Throttle(self._run_late, lambda: max(0.1, 2 * self._late_cost), leading=False)
-        self._message = W.HTML(layout=W.Layout(min_height="24px", width="100%"))
+        self._message = W.HTML(layout=W.Layout(min_height="24px", width="auto"))
         self._code_toggle = toggle("code", False, tooltip="Show the Python code that gives this result")
-        self._code_box = W.HTML(layout=W.Layout(display="none", width="100%"))
+        self._code_box = W.HTML(layout=W.Layout(display="none", width="auto"))
         self.widget: Any = W.VBox([])
 
     # --- what a panel defines ----------------------------------------------------------------------
@@ -151,7 +151,7 @@ class Panel:
     def _box(self, name: str, **layout: Any) -> Any:
         """Make the box of a view."""
         W = need_ipywidgets()
-        self._boxes[name] = W.HTML(layout=W.Layout(**{"width": "100%", **layout}))
+        self._boxes[name] = W.HTML(layout=W.Layout(**{"width": "auto", **layout}))
         return self._boxes[name]
 
     def _changed(self, change: Any) -> None:

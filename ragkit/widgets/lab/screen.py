@@ -143,7 +143,6 @@ class Lab(Panel):
         results = self._box(
             "results",
             flex="2 1 560px",
-            width="auto",
             min_width="min(560px, 100%)",
             min_height="240px",
             overflow="auto",
@@ -151,9 +150,9 @@ class Lab(Panel):
         aside = W.VBox(
             [
                 W.HBox([W.Label("plots:"), *self._toggles.values()], layout=W.Layout(**wrap)),
-                *(self._box(name, width="auto") for name in PLOTS),
-                self._box("scores", width="auto"),
-                self._box("means", width="auto", overflow="auto"),
+                *(self._box(name) for name in PLOTS),
+                self._box("scores"),
+                self._box("means", overflow="auto"),
             ],
             layout=W.Layout(flex="1 1 440px", width="auto", min_width="min(420px, 100%)"),
         )

@@ -52,10 +52,7 @@ class TeachPanel(Panel):
         named = {name for _, names in groups for name in names}
         above = [control for name, control in self.controls.items() if name not in named]
         blocks = [section(title, [self.controls[n] for n in names], under) for title, names in groups]
-        pictures = [
-            self._box(name, flex=f"1 1 {round(w * 72)}px", width="auto")
-            for name, (w, _) in self.PICTURES.items()
-        ]
+        pictures = [self._box(name, flex=f"1 1 {round(w * 72)}px") for name, (w, _) in self.PICTURES.items()]
         boxes = [self._box(name, overflow="auto") for name in self.BOXES]
         self._start(
             [
