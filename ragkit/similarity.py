@@ -139,10 +139,23 @@ def normalize_rows(vectors: np.ndarray) -> np.ndarray:
     >>> normalize_rows(np.array([[3e200, 4e200], [0.0, 0.0]])).tolist()
     [[0.6, 0.8], [0.0, 0.0]]
     """
+    with np.errstate(over="ignore", under="ignore"):
+        squares = row_squares(vectors)
+    least = _LEAST if vectors.dtype == np.float64 else 1e-30
+    odd = np.flatnonzero(~((squares > least) & (squares < np.inf)))
+    squares[odd] = 1.0
+    unit = vectors / np.sqrt(squares)[:, None]
+    if len(odd):
+        unit[odd] = _scaled_units(vectors[odd])
+    return unit
+
+
+def _scaled_units(vectors: np.ndarray) -> np.ndarray:
+    """Scale rows whose squares overflow or vanish: by their largest component first."""
     largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
     scaled = vectors / np.where(largest == 0, 1, largest).astype(vectors.dtype)
-    norms = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
-    scaled /= np.where(norms == 0, 1, norms).astype(vectors.dtype)
+    norms = np.sqrt(row_squares(scaled))[:, None]
+    scaled /= np.where(norms == 0, 1, norms)
     return scaled
 
 
