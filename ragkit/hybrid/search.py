@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -11,16 +11,16 @@ import pandas as pd
 
 from ragkit.bm25 import KeywordIndex
 from ragkit.diversity import mmr
-from ragkit.frames import as_docs, as_run, check_number, check_top_k, warn
-from ragkit.fusion.align import Pool, align, check_names
+from ragkit.frames import as_run, check_number, check_top_k, warn
+from ragkit.fusion.align import Pool, align
 from ragkit.fusion.fuse import fuse_pool
 from ragkit.fusion.options import Plan, make_plan
 from ragkit.hybrid.cache import StageCache, fingerprint
+from ragkit.hybrid.held import HeldSources
 from ragkit.hybrid.sources import (
     Ask,
     Found,
     Knobs,
-    check_source,
     lowest_score,
     make_scorer,
     read_ask,
@@ -29,14 +29,13 @@ from ragkit.hybrid.sources import (
     usual_scale,
     written_queries,
 )
-from ragkit.hybrid.updates import add_to_all, remove_from_all
 from ragkit.vectors import VectorStore
 
 #: The seed's weights: what means the same counts more than what is spelt the same.
 WEIGHTS: Mapping[str, float] = MappingProxyType({"keyword": 0.3, "vector": 0.7})
 
 
-class HybridSearch:
+class HybridSearch(HeldSources):
     """Search by words and by meaning at once, fuse, diversify; every knob is an argument of the search.
 
     Stages are remembered: moving `lambda_` runs MMR alone, moving a weight runs fusion and MMR alone. What
@@ -71,146 +70,18 @@ class HybridSearch:
     """
 
     def __init__(self, index: Any = None, store: Any = None):
-        if isinstance(index, Mapping):
-            sources = dict(index) | ({} if store is None else {"vector": store})
-        else:
-            sides = {"keyword": index, "vector": store}
-            sources = {name: side for name, side in sides.items() if side is not None}
-        if not sources:
-            raise ValueError(
-                "HybridSearch needs a KeywordIndex, a VectorStore or a dict of retrievers; got none."
-            )
-        check_names(sources)
-        for name, source in sources.items():
-            check_source(name, source)
-        self._sources = sources
+        super().__init__(index, store)
         self._runs, self._pools, self._fused = StageCache(16), StageCache(8), StageCache(8)
 
-    # ---------------------------------------------------------------- what it holds
-
-    @property
-    def sources(self) -> dict[str, Any]:
-        """The retrievers by name."""
-        return dict(self._sources)
-
-    @property
-    def index(self) -> Any:
-        """The keyword side: the first KeywordIndex; None if there is none."""
-        return next((s for s in self._sources.values() if isinstance(s, KeywordIndex)), None)
-
-    @property
-    def store(self) -> Any:
-        """The vector side: the first VectorStore; None if there is none."""
-        return next((s for s in self._sources.values() if isinstance(s, VectorStore)), None)
-
-    @property
-    def docs(self) -> pd.DataFrame:
-        """The documents, as a copy: the first store's."""
-        return self._stores()[0].docs if self._stores() else as_docs({})
-
-    @property
-    def ids(self) -> list[str]:
-        """The unit ids of all stores, in order of first appearance."""
-        return list(dict.fromkeys(unit for store in self._stores() for unit in store.ids))
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def __contains__(self, unit_id: Any) -> bool:
-        return any(unit_id in store for store in self._stores())
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.ids)
-
-    def __repr__(self) -> str:
-        return f"HybridSearch({', '.join(f'{name}={source!r}' for name, source in self._sources.items())})"
-
-    def _stores(self) -> list[Any]:
-        return [s for s in self._sources.values() if isinstance(s, (KeywordIndex, VectorStore))]
+    def clear(self) -> None:
+        """Remove every document from every store."""
+        super().clear()
+        self.clear_cache()
 
     def clear_cache(self) -> None:
         """Forget what was remembered; only needed when a retriever given as a callable has changed."""
         for cache in (self._runs, self._pools, self._fused):
             cache.clear()
-
-    # ---------------------------------------------------------------- updates
-
-    def add(self, docs: Any, *, vectors: Any = None, replace_docs: bool = False) -> list[str]:
-        """Add documents to every store, or to none if one of them refuses.
-
-        Parameters
-        ----------
-        docs : documents
-            Whatever :func:`ragkit.as_docs` takes; one whose id is there replaces the old one.
-        vectors : array_like or dict, optional
-            Their vectors, for the vector side; None to embed the texts.
-        replace_docs : bool, default=False
-            Whether all chunks of these documents go first.
-
-        Returns
-        -------
-        list of str
-            The unit ids added.
-
-        Raises
-        ------
-        ValueError
-            What the store that refused has to say; nothing is changed then.
-
-        Examples
-        --------
-        >>> import ragkit as rk
-        >>> hybrid = HybridSearch(rk.KeywordIndex(), rk.VectorStore())
-        >>> hybrid.add({"a": "red fox", "b": "blue whale"})
-        ['a', 'b']
-        >>> hybrid.search("whale")["doc_id"].tolist()[0]
-        'b'
-        """
-        return add_to_all(self._stores(), docs, vectors, replace_docs)
-
-    def remove(self, ids: Any = None, *, doc_ids: Any = None, where: Any = None) -> list[str]:
-        """Remove documents from every store; ids that are not there are passed over.
-
-        Parameters
-        ----------
-        ids : str or sequence of str, optional
-            Unit ids.
-        doc_ids : str or sequence of str, optional
-            Documents, of which all chunks go.
-        where : dict, callable or Series, optional
-            As in :meth:`search`.
-
-        Returns
-        -------
-        list of str
-            The unit ids that were in one of the stores.
-        """
-        return remove_from_all(self._stores(), ids, doc_ids, where)
-
-    def clear(self) -> None:
-        """Remove every document from every store."""
-        for store in self._stores():
-            store.clear()
-        self.clear_cache()
-
-    def stats(self) -> pd.DataFrame:
-        """Count what each source holds.
-
-        Returns
-        -------
-        DataFrame
-            ``source, kind, units, version``: one row per source; units are missing for callables.
-        """
-        rows = [
-            {
-                "source": name,
-                "kind": type(source).__name__,
-                "units": len(source) if hasattr(source, "__len__") else pd.NA,
-                "version": getattr(source, "version", pd.NA),
-            }
-            for name, source in self._sources.items()
-        ]
-        return pd.DataFrame(rows).astype({"units": "Int64", "version": "Int64"})
 
     # ---------------------------------------------------------------- search
 
