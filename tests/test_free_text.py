@@ -23,9 +23,8 @@ KNOWN = rk.TableEmbedder(["animals", "boats"], [[1.0, 0.5, 0.0], [0.0, 0.1, 1.0]
 
 
 def make(**options) -> rk.VectorStore:
-    return rk.VectorStore(
-        DOCS, vectors=VECTORS, query_embed=KNOWN, **({"fallback": rk.LSAEmbedder()} | options)
-    )
+    given = {"query_embed": KNOWN, "fallback": rk.LSAEmbedder()} | options
+    return rk.VectorStore(DOCS, vectors=VECTORS, **given)
 
 
 def quiet(call, *args, **options):
@@ -189,6 +188,19 @@ def test_the_lab_says_of_a_free_text_who_ranked_it_at_every_setting(store):
     panel.settle()
     assert not any("free text" in text for text in panel.warnings)
     panel.close()
+
+
+@pytest.mark.parametrize("options", [{}, {"fallback": None}, {"fallback": None, "query_embed": None}])
+def test_an_update_that_the_keyword_side_refuses_leaves_given_vectors_as_they_were(options):
+    def words(text):
+        if "§" in text:
+            raise ValueError("no paragraph signs")
+        return text.split()
+
+    hybrid = rk.HybridSearch(rk.KeywordIndex(DOCS, tokenizer=words), make(**options))
+    with pytest.raises(ValueError, match="no paragraph signs"):
+        hybrid.add({"fox": "§ 5", "crab": "a crab"}, vectors=[[1.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
+    assert hybrid.store.vectors().tolist() == VECTORS.tolist() and hybrid.ids == list(DOCS)
 
 
 def test_a_retriever_searches_free_texts_too(store):

@@ -75,7 +75,7 @@ def _undo(store: Any, frame: pd.DataFrame, unit: str, gone: pd.Series | None) ->
         if store.version == version:  # it refused by itself, and changed nothing
             return
         store.remove([name for name in frame[unit] if name not in here])
-        if here and rows is not None and not store.can_embed:
+        if here and rows is not None and not store.refits:
             store.add(old, vectors=rows)
         elif here:
             store.add(old)

@@ -62,7 +62,7 @@ class HeldVectors(Store):
         self._other: tuple[int, Any] = (-1, None)  # the fallback's store, and the version that it holds
 
     def _removed(self) -> None:
-        self._stale = self._origin == "embedded" and self._refits
+        self._stale = self.refits
 
     @property
     def embed(self) -> Embed:
@@ -113,6 +113,11 @@ class HeldVectors(Store):
         self._settle()
         slots = self._table.slots if ids is None else self._table.slots_of(ids)
         return self._matrix.rows[slots]
+
+    @property
+    def refits(self) -> bool:
+        """Whether the store fits its embedder to its own documents, anew after every change."""
+        return self._refits and self._origin == "embedded"
 
     @property
     def can_embed(self) -> bool:
@@ -233,7 +238,7 @@ class HeldVectors(Store):
             self._append(rows, before)
         if len(frame):
             self._origin = "given" if vectors is not None else "embedded"
-            self._stale = self._origin == "embedded" and self._refits
+            self._stale = self.refits
         return units
 
     def _rows_for(self, frame: pd.DataFrame, units: list[str], vectors: Any) -> np.ndarray | None:
