@@ -157,9 +157,14 @@ def chunk(
     }
     if not isinstance(method, str) and is_splitter(method):
         _refuse(given, splitter_name(method))
-        settings = {"size": (size, 1000), "overlap": (overlap, None), "length": (length, len)}
-        settings |= {"tokenizer": (tokenizer, None), "min_size": (min_size, None)}
-        settings |= {"on_long": (on_long, "cut")}
+        settings: dict[str, tuple[Any, Any]] = {
+            "size": (size, 1000),
+            "overlap": (overlap, None),
+            "length": (length, len),
+            "tokenizer": (tokenizer, None),
+            "min_size": (min_size, None),
+            "on_long": (on_long, "cut"),
+        }
         _refuse_settings(settings, splitter_name(method))
         return _frame(frame := _check_docs(docs, ""), _located(frame, method), "")
     name = check_choice("method", method, METHODS)
