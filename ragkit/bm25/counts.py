@@ -13,7 +13,7 @@ from ragkit.bm25.saving import pack_postings, unpack_postings
 from ragkit.bm25.scoring import check_fields
 from ragkit.frames import check_frame, unit_column
 from ragkit.frames.folder import from_snapshot, load_folder, refuse_damaged
-from ragkit.frames.store import Store
+from ragkit.frames.store import Store, unshared
 from ragkit.text.counting import Counts
 from ragkit.text.spec import tokenizer_of, tokenizer_spec
 
@@ -44,6 +44,12 @@ class WordCounts(Store):
     def _reset(self) -> None:
         self._postings = self._new_postings()
         self._settled = -1  # the version of the documents to which the postings belong
+
+    def _unshare(self) -> None:
+        vocab = dict(self._vocab)
+        self._postings = {field: unshared(postings) for field, postings in self._postings.items()}
+        for postings in self._postings.values():
+            postings.vocab = vocab
 
     @property
     def tokenizer(self) -> Tokenize:

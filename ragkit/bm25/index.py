@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -138,7 +138,7 @@ class KeywordIndex(Ledgers):
         Warns
         -----
         RetrievalWarning
-            If no word of a query is known; the query has no rows then.
+            If no word of a query is known, or none is kept by the tokenizer; the query has no rows then.
 
         Examples
         --------
@@ -352,21 +352,15 @@ class KeywordIndex(Ledgers):
 
     def _query_terms(self, frame: pd.DataFrame, scorer: Scorer, quiet: bool = False) -> list[Terms]:
         """Turn each query into known terms and how often it holds them."""
-        out, unknown = [], {}
+        out, lost = [], {}
         for query_id, text in zip(frame["query_id"].tolist(), frame["text"].tolist()):
             words = self._tokenizer(text)
             terms = self._known(words, scorer)
-            if words and not terms:
-                unknown[query_id] = words
+            if not terms and (words or any(map(str.isalnum, text))):
+                lost[query_id] = text, words
             out.append(terms)
-        if unknown and len(self) and not quiet:
-            asked = [
-                f"query {q!r} asks for {some(dict.fromkeys(words))}" for q, words in list(unknown.items())[:3]
-            ]
-            warn(
-                f"no document holds a word of {count(len(unknown), 'query')}, so there are no hits: "
-                f"{'; '.join(asked)}. Check spelling, language and the tokenizer (tokenizer.explain(text))."
-            )
+        if lost and len(self) and not quiet:
+            _warn_of_lost(lost)
         return out
 
     def _known(self, words: list[str], scorer: Scorer) -> Terms:
@@ -377,3 +371,26 @@ class KeywordIndex(Ledgers):
             if number is not None and scorer.df(number):
                 terms[number] = 1 if scorer.setting.once else terms.get(number, 0) + 1
         return terms
+
+
+def _warn_of_lost(queries: dict[str, tuple[str, list[str]]]) -> None:
+    """Say of queries without hits whether no document holds their words, or none of their words was kept."""
+    unknown = {query_id: words for query_id, (_, words) in queries.items() if words}
+    dropped = {query_id: text for query_id, (text, words) in queries.items() if not words}
+    if unknown:
+        asked = [f"query {q!r} asks for {_shown(dict.fromkeys(words))}" for q, words in unknown.items()]
+        warn(
+            f"no document holds a word of {count(len(unknown), 'query')}, so there are no hits: "
+            f"{'; '.join(asked[:3])}. Check spelling, language and the tokenizer (tokenizer.explain(text))."
+        )
+    if dropped:
+        asked = [f"query {q!r} was {_shown([text])}" for q, text in dropped.items()]
+        warn(
+            f"the tokenizer keeps no word of {count(len(dropped), 'query')}, so there are no hits: "
+            f"{'; '.join(asked[:3])}. See tokenizer.explain(text); stop_words=None keeps all words."
+        )
+
+
+def _shown(words: Iterable[str]) -> str:
+    """List words for a message, long ones cut."""
+    return some(word if len(word) <= 60 else f"{word[:57]}..." for word in words)

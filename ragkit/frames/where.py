@@ -86,8 +86,8 @@ def _equalities(docs: pd.DataFrame, where: Mapping) -> np.ndarray:
             )
         several = isinstance(wanted, Iterable) and not isinstance(wanted, (str, bytes))
         options = list(wanted) if several else [wanted]
-        if name in ("doc_id", "chunk_id"):  # ids are strings; whole numbers are converted here as at the door
-            options = [as_ids([w], name).iloc[0] for w in options]
+        if name in ("doc_id", "chunk_id") and isinstance(next(iter(docs[name]), None), str):
+            options = as_ids(options, name).tolist()  # whole numbers are converted here as at the door
         keep &= np.logical_or.reduce([_equal(docs[name], w) for w in options], initial=False, axis=0)
     return keep
 

@@ -139,8 +139,27 @@ def test_a_blank_query_has_no_rows_and_leaves_the_others_alone(query):
 
 def test_a_query_of_stop_words_has_no_rows_unless_they_are_kept():
     texts, query = ["to be or not to be", "a rose is a rose"], "to be or not to be"
-    assert len(rk.KeywordIndex(texts).search(query)) == 0
+    with pytest.warns(rk.RetrievalWarning, match="keeps no word of 1 query.*'to be or not to be'") as caught:
+        assert len(rk.KeywordIndex(texts).search({"lost": query, "blank": " ", "found": "rose"})) == 1
+    assert len(caught) == 1
     assert ids_of(rk.KeywordIndex(texts, tokenizer=PLAIN).search(query)) == ["0"]
+
+
+def test_a_query_whose_words_are_too_short_is_reported():
+    index = rk.KeywordIndex(["room 7", "room 9"], tokenizer=rk.Tokenizer(min_length=2))
+    with pytest.warns(rk.RetrievalWarning, match="query '0' was '7'"):
+        assert len(index.search("7")) == 0
+
+
+def test_a_long_word_is_cut_in_the_message():
+    with pytest.warns(rk.RetrievalWarning, match=r"q{57}\.\.\.'") as caught:
+        rk.KeywordIndex(["fox"]).search("q" * 100_000)
+    assert len(str(caught[0].message)) < 300
+
+
+def test_a_class_is_no_tokenizer():
+    with pytest.raises(TypeError, match=r"make one first: Tokenizer\(\)"):
+        rk.KeywordIndex(["fox"], tokenizer=rk.Tokenizer)
 
 
 def test_unknown_words_add_nothing_and_are_reported_when_there_is_nothing_else():
