@@ -253,6 +253,9 @@ class WordCounts(Store):
 
 
 def _check_tokenizer(tokenizer: Any) -> Tokenize:
+    if isinstance(tokenizer, type):
+        name = tokenizer.__name__
+        raise TypeError(f"tokenizer is the class {name}; make one first: {name}().")
     if not callable(tokenizer):
         hint = f" Did you mean Tokenizer(stop_words={tokenizer!r})?" if type(tokenizer) is str else ""
         raise TypeError(f"tokenizer must be a callable str -> list of str; got {tokenizer!r}.{hint}")
