@@ -225,8 +225,8 @@ def pack(
         end, broken, kind = last_cut(first, start, floor, stop), kind, 0
         if end < 0 or (least and end < stop):
             start, end, kind = _cut_one(usable, ruler, (start, floor, stop), broken, least, back)
-            if kind == finest:
-                end = end_of_word(text, floor, end)
+        if kind == finest:
+            end = end_of_word(text, floor, end)
         spans.append((start, end))
         if end >= stop:
             break
@@ -280,13 +280,17 @@ def _cut_one(
     for kind, level in enumerate(levels):
         # The coarsest kind has been tried, and gave nothing unless a smallest size made it go on.
         begin, end = start, ruler.last_cut(level, start, floor, stop) if kind or least else -1
-        if end < 0 and start < floor and kind >= broken:
+        if end < 0:
+            if start == floor or kind < broken:
+                continue
             # The next piece does not fit beside the overlap: it comes before the overlap does.
             begin, end = _make_room(level, ruler, start, floor, stop, back)
-        if end > best[1] and (best[1] < 0 or least):
-            best = (begin, end, kind)
-        if end >= 0 and (not least or ruler.length(begin, end) >= least):
+            if end < 0:
+                continue
+        if not least or ruler.length(begin, end) >= least:
             return begin, end, kind
+        if end > best[1]:
+            best = (begin, end, kind)
     if best[1] >= 0:
         return best
     # Not even the finest piece fits: it is kept whole.

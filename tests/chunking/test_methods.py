@@ -49,6 +49,10 @@ def test_recursive_without_a_separator_that_fits_cuts_with_overlap():
     assert list(zip(frame["start"], frame["end"])) == [(0, 5), (3, 8), (6, 10)]
 
 
+def test_recursive_without_separators_cuts_characters_and_trims_white_space():
+    assert texts("ab cd ef", method="recursive", separators=[], size=3, overlap=0) == ["ab", "cd", "ef"]
+
+
 def test_recursive_cuts_a_long_word_as_a_last_resort():
     got = texts(
         "h" * 37 + " tail", method="recursive", separators=["\n\n", "\n", " ", ""], size=10, overlap=0
