@@ -29,6 +29,10 @@ class Ledgers(WordCounts):
     _last: Scorer | None
     _scored_version: int
 
+    def _unshare(self) -> None:
+        super()._unshare()
+        self._last, self._scored_version = None, -1  # it scores the other's postings
+
     def _setting(
         self,
         k1: Any = None,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,8 @@ class Store:
     """Documents by unit id; a subclass adds what it knows of each, by slot, and the search.
 
     It says what it knows when there are no documents (:meth:`_reset`), what a removal changes besides
-    (:meth:`_removed`), and what goes to a file (:meth:`_packed`).
+    (:meth:`_removed`), what goes to a file (:meth:`_packed`), and what a copy must not share
+    (:meth:`_unshare`).
 
     Parameters
     ----------
@@ -38,6 +40,16 @@ class Store:
 
     def _removed(self) -> None:
         """Take note that documents are gone; closing the gaps can wait for the next search."""
+
+    def _unshare(self) -> None:
+        """Part from the store of which this one is a copy."""
+
+    def __copy__(self) -> Self:
+        """Copy so that no update of one reaches the other; arrays, which nothing writes to, are shared."""
+        new = unshared(self)
+        new._table = unshared(self._table)
+        new._unshare()
+        return new
 
     def _packed(self, whole: bool) -> tuple[dict[str, Any], Mapping[str, np.ndarray]]:
         """Give settings and arrays; where not `whole`, arrays that can be made anew stay out."""
@@ -172,6 +184,28 @@ class Store:
 
     def _slot_of(self, unit_id: Any) -> int:
         return int(self._table.slots_of(as_ids([unit_id], self._table.unit))[0])
+
+
+T = TypeVar("T")
+
+
+def unshared(part: T) -> T:
+    """Copy an object and the lists and dicts that it holds; the rest, which is only ever replaced, is shared.
+
+    Parameters
+    ----------
+    part : object
+        Any that keeps its state in attributes.
+
+    Returns
+    -------
+    object
+        The copy.
+    """
+    new = object.__new__(type(part))
+    for name, value in vars(part).items():
+        setattr(new, name, copy.copy(value) if type(value) in (list, dict) else value)
+    return new
 
 
 def check_one_query(query: Any, hint: str = "") -> None:
