@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ragkit.frames import as_queries, check_choice, some, unit_column, warn
-from ragkit.frames.store import Store
+from ragkit.frames.store import Store, unshared
 from ragkit.similarity import as_matrix, cosine_similarity, dot_similarity, euclidean_distance
 from ragkit.vectors.inputs import (
     Embed,
@@ -60,6 +60,9 @@ class HeldVectors(Store):
         self._settled = -1  # the version to which the matrix belongs
         self._origin: str | None = None  # whether the vectors were "given" or "embedded"
         self._other: tuple[int, Any] = (-1, None)  # the fallback's store, and the version that it holds
+
+    def _unshare(self) -> None:
+        self._matrix = unshared(self._matrix)
 
     def _removed(self) -> None:
         self._stale = self.refits
