@@ -59,6 +59,21 @@ class Pool(NamedTuple):
             yield int(first), self.relevance[first:last], self.vectors[self.codes[first:last]]
 
 
+def check_scale(scale: Any) -> None:
+    """Refuse a scale that is not there.
+
+    Parameters
+    ----------
+    scale : str or None
+        As in :func:`ragkit.mmr`.
+    """
+    if scale is not None and scale != "minmax":
+        raise ValueError(
+            f"unknown scale {scale!r}; choose 'minmax', or None to take relevance as it is, which is "
+            "right for cosines only."
+        )
+
+
 def make_pool(
     run: Any,
     vectors: Any,
@@ -82,11 +97,7 @@ def make_pool(
         The candidates.
     """
     check_choice("relevance", relevance, ["score", "cosine"])
-    if scale is not None and scale != "minmax":
-        raise ValueError(
-            f"unknown scale {scale!r}; choose 'minmax', or None to take relevance as it is, which is "
-            "right for cosines only."
-        )
+    check_scale(scale)
     if top_k is not None and fetch_k is not None and fetch_k < top_k:
         raise ValueError(
             f"fetch_k must be at least top_k, or there is nothing to choose from; got fetch_k={fetch_k} and "

@@ -11,7 +11,8 @@ import pandas as pd
 
 from ragkit.bm25 import KeywordIndex
 from ragkit.diversity import mmr
-from ragkit.frames import as_run, check_number, check_top_k, warn
+from ragkit.diversity.pool import check_scale
+from ragkit.frames import check_number, check_top_k, warn
 from ragkit.fusion.align import Pool, align
 from ragkit.fusion.fuse import fuse_pool
 from ragkit.fusion.options import Plan, make_plan
@@ -24,10 +25,10 @@ from ragkit.hybrid.sources import (
     lowest_score,
     make_scorer,
     read_ask,
+    search_callable,
     search_vectors,
     search_words,
     usual_scale,
-    written_queries,
 )
 from ragkit.vectors import VectorStore
 
@@ -150,7 +151,8 @@ class HybridSearch(HeldSources):
         min_score : float, optional
             The least similarity on the vector side.
         where : dict, callable or Series, optional
-            Which documents may be found; applied to every store before ranking.
+            Which documents may be found; applied to every store before ranking, and to what a callable
+            source gives, of which only documents that a store holds pass.
 
         Returns
         -------
@@ -184,8 +186,10 @@ class HybridSearch(HeldSources):
         fetch_k = check_top_k(fetch_k, "fetch_k")
         if lambda_ is not None:
             lambda_ = check_number("lambda_", lambda_, low=0, high=1, meaning="1 = relevance only")
+        check_scale(scale)
         if threshold is not None:
             threshold = check_number("threshold", threshold, low=0, high=1, meaning="of relative_score")
+        where = None if isinstance(where, Mapping) and not where else where
         knobs = Knobs(pool, k1, b, variant, min_score, where, fingerprint(where))
         ask = read_ask(queries, vectors)
         fused, notes = self._fuse(ask, knobs, plan, threshold)
@@ -248,11 +252,7 @@ class HybridSearch(HeldSources):
             return search_words(source, ask, knobs)
         if isinstance(source, VectorStore):
             return search_vectors(name, source, ask, knobs)
-        written = written_queries(ask.frame)
-        run = as_run(source(ask.frame[written].reset_index(drop=True)))
-        keep = run["query_id"].isin(ask.frame["query_id"])
-        run = run[keep if knobs.pool is None else keep & (run["rank"] <= knobs.pool)]
-        return Found(run, ~written)
+        return search_callable(name, source, ask, knobs, self._stores())
 
     def _diversify(
         self, fused: pd.DataFrame, lambda_: float, top_k: int | None, fetch_k: int | None, scale: str | None
@@ -272,6 +272,8 @@ class HybridSearch(HeldSources):
             own = (knobs.k1, knobs.b, knobs.variant, knobs.where_key)
         elif isinstance(source, VectorStore):
             own = (knobs.min_score, knobs.where_key)
+        elif knobs.where is not None:
+            own = (knobs.where_key, *(store.version for store in self._stores()))
         return (name, id(source), getattr(source, "version", None), ask.key, knobs.pool, own)
 
     def _with_scorers(self, plan: Plan, ask: Ask, knobs: Knobs) -> Plan:

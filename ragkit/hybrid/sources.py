@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ragkit.bm25 import KeywordIndex
-from ragkit.frames import as_ids, as_queries, empty_run, some
+from ragkit.frames import (
+    as_ids,
+    as_queries,
+    as_run,
+    empty_run,
+    group_codes,
+    ranks_within,
+    some,
+    unit_column,
+    where_mask,
+)
 from ragkit.hybrid.cache import fingerprint
 from ragkit.similarity import as_matrix, by_id, gather_vectors
 from ragkit.vectors import VectorStore
@@ -128,7 +138,7 @@ def search_vectors(name: str, store: VectorStore, ask: Ask, knobs: Knobs) -> Fou
     usable: np.ndarray = written_queries(ask.frame) if vectors is None else np.asarray(vectors.any(axis=1))
     asked = ask.frame[usable].reset_index(drop=True)
     if not len(asked):
-        return Found(empty_run(), ~usable, note)
+        return Found(empty_run(store.unit), ~usable, note)
     run = store.search(asked, vectors=None if vectors is None else vectors[usable], **options)
     if vectors is None and knobs.min_score is None:  # no row at all: the text means nothing to anyone
         usable = usable & ask.frame["query_id"].isin(run["query_id"]).to_numpy(dtype=bool)
@@ -150,6 +160,31 @@ def _embedded(name: str, store: VectorStore, queries: pd.DataFrame) -> tuple[np.
     lacking = queries.loc[written_queries(queries) & ~vectors.any(axis=1), "text"]
     said = f"the {name} side takes no part in {some(lacking)}: {why}."
     return vectors, said if len(lacking) and len(store) else ""  # where there is nothing, nothing is amiss
+
+
+def search_callable(name: str, source: Any, ask: Ask, knobs: Knobs, stores: Sequence[Any]) -> Found:
+    """Ask a retriever of the user's; it knows no filter, so what the stores forbid is taken from its run."""
+    usable = written_queries(ask.frame)
+    run = as_run(source(ask.frame[usable].reset_index(drop=True)))
+    run = run[run["query_id"].isin(ask.frame["query_id"])]
+    if knobs.where is not None:
+        run = run[run[unit_column(run)].isin(_allowed(name, stores, knobs.where))]
+        run = run.assign(rank=ranks_within(group_codes(run["query_id"])[0]))  # as if it had filtered before
+    return Found(run if knobs.pool is None else run[run["rank"] <= knobs.pool], ~usable)
+
+
+def _allowed(name: str, stores: Sequence[Any], where: Any) -> set[str]:
+    """Collect the units that a filter lets pass, of all stores."""
+    if not stores:
+        raise ValueError(
+            f"where= needs the documents, and no source is a store that holds them; filter inside {name!r}."
+        )
+    out: set[str] = set()
+    for store in stores:
+        docs = store.docs
+        mask = where_mask(docs, where)
+        out.update(docs[store.unit] if mask is None else docs[store.unit][mask])
+    return out
 
 
 def written_queries(frame: pd.DataFrame) -> np.ndarray:

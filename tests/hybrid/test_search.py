@@ -515,3 +515,31 @@ def test_no_query_over_chunks_gives_no_rows_of_chunks(queries):
     run = hybrid.search(queries)
     assert len(run) == 0 and run.columns[:3].tolist() == ["query_id", "chunk_id", "doc_id"]
     assert run.columns.tolist() == hybrid.search("fox").columns.tolist()
+
+
+def given(queries):
+    """A retriever that knows no filter and one document that no store holds."""
+    return {name: {"d3": 5.0, "d1": 4.0, "other": 3.0, "d2": 2.0} for name in queries["query_id"]}
+
+
+def test_a_filter_holds_for_what_a_callable_gives():
+    docs = pd.DataFrame({"doc_id": ["d1", "d2", "d3"], "text": "fox", "year": [2021, 2022, 2020]})
+    hybrid = rk.HybridSearch({"keyword": rk.KeywordIndex(docs), "mine": given})
+    for where in ({"year": [2021, 2022]}, lambda docs: docs["year"] > 2020):
+        run = hybrid.search("fox", where=where).set_index("doc_id")
+        assert sorted(run.index) == ["d1", "d2"]
+        assert run["mine_rank"].to_dict() == {"d1": 1.0, "d2": 2.0}
+    assert sorted(hybrid.search("fox", where={})["doc_id"]) == ["d1", "d2", "d3", "other"]
+    hybrid.add({"other": "fox"})
+    flags = pd.Series(True, index=["d1", "d2", "d3", "other"])
+    assert "other" in set(hybrid.search("fox", where=flags)["doc_id"])
+
+
+def test_a_filter_without_documents_is_refused():
+    with pytest.raises(ValueError, match="filter inside 'mine'"):
+        rk.HybridSearch({"mine": given}).search("fox", where={"year": 2020})
+
+
+def test_a_misspelt_scale_is_refused_where_it_plays_no_part_too():
+    with pytest.raises(ValueError, match="unknown scale 'bogus'"):
+        rk.HybridSearch(rk.KeywordIndex({"a": "x"})).search("x", scale="bogus")
