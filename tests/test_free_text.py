@@ -117,6 +117,15 @@ def test_explain_names_the_words_of_a_free_text_and_the_dimensions_of_a_known_on
     assert set(store.explain("animals", "fox")["kind"]) == {"measure", "dimension"}
 
 
+def test_a_free_text_has_no_vector_in_the_stores_own_space_and_who_asks_for_it_is_told(store):
+    run = quiet(store.search, "sea")
+    with pytest.warns(rk.RetrievalWarning, match=r"free text 'sea': no vector in the store's own space"):
+        assert not store.query_vectors(["sea", ""]).any()
+    with pytest.warns(rk.RetrievalWarning, match="no vector in the store's own space"):
+        rk.mmr(run, store, relevance="cosine", queries={"0": "sea"}, top_k=2)
+    assert rk.mmr(run, store, top_k=2)["doc_id"].iloc[0] == run["doc_id"].iloc[0]
+
+
 def test_the_fallback_follows_the_documents(store):
     quiet(store.search, "sea")
     store.add({"crab": "the crab walks by the sea"}, vectors=[[0.2, 0.2, 0.9]])

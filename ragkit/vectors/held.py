@@ -145,13 +145,26 @@ class HeldVectors(Store):
             One row per query; zeros where a text is blank or means nothing to the embedder. A fallback's
             vectors are not among them: they lie in another space.
 
+        Warns
+        -----
+        RetrievalWarning
+            If a text has a vector in the fallback's space alone.
+
         Examples
         --------
         >>> from ragkit import VectorStore
         >>> VectorStore(["red fox", "blue whale"]).query_vectors(["fox", ""]).any(axis=1).tolist()
         [True, False]
         """
-        return self._query_vectors(queries, None, quiet=True)[1]
+        frame = as_queries(queries)
+        rows = self._query_vectors(frame, None, quiet=True)[1]
+        lost = frame["text"][~rows.any(axis=1) & frame["text"].str.strip().ne("").to_numpy(dtype=bool)]
+        if self._fallback is not None and len(lost):
+            warn(
+                f"free text {some(lost)}: no vector in the store's own space, so its similarity to "
+                "everything is 0 here; the store's search and mmr rank it by the fallback."
+            )
+        return rows
 
     def similarity(self, ids_a: Any, ids_b: Any = None) -> Any:
         """Compute the similarity between units of the store.
