@@ -179,9 +179,7 @@ class Judgements:
 def check_rel(rel: Any) -> int:
     """Check the least grade of a relevant document."""
     if (checked := check_top_k(rel, "rel", none=False) or 0) < 1:
-        raise ValueError(
-            "rel must be at least 1: a document without a judgement is as one of grade 0; got 0."
-        )
+        raise ValueError("rel must be at least 1, because a document without a judgement has grade 0; got 0.")
     return checked
 
 

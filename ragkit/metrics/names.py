@@ -131,7 +131,8 @@ class Metric:
         """Its one name, whatever the spelling: ``"precision(rel=2)@5"``."""
         if self.spec is None:
             return self.label
-        name = next(name for name, spec in SPECS.items() if spec is self.spec)
+        # By its formula: one that came from another process is equal, and not the same.
+        name = next(name for name, spec in SPECS.items() if spec.formula is self.spec.formula)
         params = ",".join(f"{name}={value}" for name, value in sorted(self.params.items()))
         return name + (f"({params})" if params else "") + (f"@{self.k}" if self.k is not None else "")
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from ragkit.frames import some, warn
+from ragkit.metrics import formulas
 from ragkit.metrics.judged import Judged
 from ragkit.metrics.names import Metric
 
@@ -29,10 +30,13 @@ def pool_depth(metrics: Iterable[Metric]) -> int | None:
     They do not to `bpref` and ``judged_only=True``, which were made for gaps, and who asks for `judged` sees
     them.
     """
-    reading = [m for m in metrics if m.spec is not None and m.reads in ("judgements", "subtopics")]
-    known = any(m.canonical.startswith("judged") for m in reading)
-    exposed = [m for m in reading if not (m.spec.counts_all or m.params.get("judged_only"))]  # type: ignore[union-attr]
-    return None if known or not exposed else max(min(m.k or DEPTH, DEPTH) for m in exposed)
+    specs = [
+        (m, m.spec) for m in metrics if m.spec is not None and m.spec.reads in ("judgements", "subtopics")
+    ]
+    exposed = [m for m, spec in specs if not (spec.counts_all or m.params.get("judged_only"))]
+    if not exposed or any(spec.formula is formulas.judged for _, spec in specs):
+        return None
+    return max(min(m.k or DEPTH, DEPTH) for m in exposed)
 
 
 def judged_share(j: Judged, depth: int) -> float | None:

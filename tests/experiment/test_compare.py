@@ -177,6 +177,11 @@ def test_bad_scores_say_what_to_do(runs, options, message):
         rk.compare(runs, **options)
 
 
+def test_per_query_says_that_it_needs_a_metric():
+    with pytest.raises(ValueError, match=r"per_query needs metric= for run 'a', such as metric='ndcg@10'"):
+        rk.per_query({"a": {"q": ["d"]}}, {"q": {"d": 1}})
+
+
 def test_per_query_wants_one_metric():
     two = pd.concat([scores_of("m", q=1), scores_of("n", q=1)])
     for options in ({}, {"metric": ["m", "n"]}):

@@ -271,6 +271,33 @@ def test_an_interrupted_sweep_goes_on_from_its_file(tmp_path):
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        ("{}\n", r"sweep.jsonl, line 3 is damaged; delete the line, or give another path"),
+        ('{"setting": "x", "seconds"\n', r"line 3 is damaged"),
+        ('{"setting": "x", "error": "", "scores": 3}\n', r"line 3 is damaged"),
+    ],
+)
+def test_a_damaged_line_of_the_file_is_named(index, tmp_path, damage, message):
+    path = tmp_path / "sweep.jsonl"
+    rk.sweep(index, {"b": [0.5]}, QRELS, queries=QUERIES, metrics="rr", path=path)
+    with path.open("a") as file:
+        file.write(damage)
+    with pytest.raises(ValueError, match=message):
+        rk.sweep(index, {"b": [0.5, 1.0]}, QRELS, queries=QUERIES, metrics="rr", path=path)
+
+
+def test_a_path_that_cannot_be_written_is_refused_before_any_work(tmp_path):
+    def never(b):
+        raise AssertionError("called")
+
+    with pytest.raises(FileNotFoundError, match=r"path must be a file to write to; .* is a folder"):
+        rk.sweep(never, {"b": [1]}, QRELS, metrics="rr", path=tmp_path)
+    with pytest.raises(FileNotFoundError, match="lies in a folder that is not there"):
+        rk.sweep(never, {"b": [1]}, QRELS, metrics="rr", path=tmp_path / "no" / "sweep.jsonl")
+
+
 def test_warnings_of_all_settings_come_once(index):
     with pytest.warns(rk.RetrievalWarning, match="'q9'") as caught:
         rk.sweep(index, {"b": [0, 1]}, QRELS, queries=QUERIES | {"q9": "hen"}, metrics="rr")
@@ -345,6 +372,12 @@ def test_settings_that_fail_are_left_out_with_a_warning(index):
     with pytest.warns(rk.RetrievalWarning, match="1 of 2 settings failed"):
         found = rk.tune(index, {"b": [0.5, 9]}, QRELS, queries=QUERIES, metric="rr", cv=2)
     assert found.params == {"b": 0.5}
+
+
+@pytest.mark.parametrize("qrels", [{}, {"q1": {"a": 1}}])
+def test_tuning_needs_queries_to_choose_on_and_others_to_test_on(index, qrels):
+    with pytest.raises(ValueError, match=f"tune needs at least 2 scored queries, .* got {len(qrels)}"):
+        rk.tune(index, {"b": [0.5, 1.0]}, qrels, queries={"q1": "fox"}, metric="rr")
 
 
 @pytest.mark.parametrize(

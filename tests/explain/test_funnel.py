@@ -136,3 +136,29 @@ def test_other_retrievers_are_wrapped_or_refused(hybrid):
     wrapped = rk.HybridSearch({"mine": lambda queries: {"q": ["copy", "fox"]}})
     row = rk.funnel(wrapped, {"q": "fox"}, {"q": {"fox": 1}}, params={"top_k": 1}).iloc[0]
     assert row["mine_rank"] == 2 and row["lost_at"] == "top_k"
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"params": {"topk": 3}}, ValueError, r"unknown parameter of search 'topk'; .*Did you mean 'top_k'"),
+        ({"params": "top_k"}, TypeError, r"params must be a dict of arguments of search, .* got 'top_k'"),
+        (
+            {"rel": 0},
+            ValueError,
+            "rel must be at least 1, because a document without a judgement has grade 0",
+        ),
+        ({"rel": 1.5}, ValueError, "rel must be a whole number"),
+    ],
+)
+def test_what_search_does_not_take_is_named(hybrid, change, error, message):
+    with pytest.raises(error, match=message):
+        rk.funnel(hybrid, {"q": "fox"}, {"q": {"fox": 1}}, **change)
+    if "params" in change:
+        with pytest.raises(error, match=message):
+            rk.check(hybrid, {"q": {"fox": 1}}, queries={"q": "fox"}, **change)
+
+
+def test_stages_need_the_frame_of_funnel():
+    with pytest.raises(ValueError, match=r"lost, the frame of funnel, needs columns .*missing \['lost_at'\]"):
+        rk.funnel_stages(rk.as_run({"q": ["a"]}))

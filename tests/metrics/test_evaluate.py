@@ -206,8 +206,9 @@ def test_a_function_is_a_metric():
         ["q2", "rr", 0.0],
         ["q2", "first_is_long", -1.0],
     ]
-    with pytest.raises(TypeError, match="must return a number"):
-        rk.evaluate({"q1": ["a"]}, {"q1": {"a": 1}}, metrics=[lambda run, qrels: "much"])
+    for wrong in ("much", None, [1.0]):
+        with pytest.raises(TypeError, match=r"must return a number for each query; got .* for 'q1'"):
+            rk.evaluate({"q1": ["a"]}, {"q1": {"a": 1}}, metrics=[lambda run, qrels, value=wrong: value])
 
 
 def test_inputs_that_do_not_fit_say_what_to_do():

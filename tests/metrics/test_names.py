@@ -1,5 +1,7 @@
 """Names of metrics: one metric, many spellings, and what each of them means to its own package."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -95,6 +97,11 @@ def test_every_spelling_names_one_metric(spelling, name):
     assert parse_metric(name).canonical == name
 
 
+def test_a_metric_that_was_sent_to_another_process_keeps_its_name():
+    sent = pickle.loads(pickle.dumps(parse_metric("P(rel=2)@5")))
+    assert sent.canonical == "precision(rel=2)@5" and sent == parse_metric("P(rel=2)@5")
+
+
 def test_the_scores_hold_the_name_as_it_was_written():
     spellings = ["ndcg_cut_10", "nDCG@10", " ndcg @ 10"]
     scores = rk.evaluate(RUN, QRELS, metrics=spellings)
@@ -169,6 +176,7 @@ def test_measures_of_ir_measures_are_taken_as_they_print():
         ("recal@10", r"Did you mean 'recall'"),
         ("ndcg10", r"Did you mean 'ndcg@10'"),
         ("p@5, p@10", r"as a list: metrics=\['p@5', 'p@10'\]"),
+        ("ndcg@10 rr", r"as a list: metrics=\['ndcg@10', 'rr'\]"),
         ("infAP", "unknown metric"),
         ("ndcg@", "whole number"),
         ("ndcg@0", "whole number"),
