@@ -271,8 +271,8 @@ def _warn_of_lost_spans(docs: pd.DataFrame, spans: pd.DataFrame) -> None:
     if len(beyond):
         warn(
             f"{count(len(beyond), 'span')} of {len(spans)} lie beyond the text of their document, or name "
-            f"one that the corpus lacks ({some(beyond['doc_id'].unique())}): no search can find them. Mend or "
-            "drop them."
+            f"one that the corpus lacks ({some(beyond['doc_id'].unique())}): no search can find them. Mend "
+            "or drop them."
         )
 
 

@@ -99,6 +99,7 @@ def evaluate(
     --------
     compare : Means, intervals and tests for several runs.
     metric_table : The metrics by name.
+    check : What would mislead: results that nobody judged, the range of a metric over the order of ties.
 
     Notes
     -----
