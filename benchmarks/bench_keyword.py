@@ -1,9 +1,11 @@
-"""KeywordIndex beside bm25s, tantivy and scikit-learn: build, search, parameter grid, memory.
+"""KeywordIndex beside bm25s, tantivy, retriv and scikit-learn: build, search, parameter grid, memory.
 
 OPENBLAS_NUM_THREADS=1 python benchmarks/bench_keyword.py [--docs 100000] [--rounds 3]
+python benchmarks/bench_keyword.py --memory 1000000
 
 Runs alternate, equal scores are checked before anything is timed, and peers that are not installed are
-skipped. Times are of the processor, all threads together; the least and the median are printed.
+skipped. Times are of the processor, all threads together, and by the clock on the wall; of each the least
+is printed, and how many times as long as ragkit a peer takes.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import tempfile
 import time
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -22,18 +25,24 @@ import ragkit as rk
 TOKENIZER = rk.Tokenizer(stop_words=None, min_length=2)  # as bm25s's own pattern cuts
 
 
-def corpus(n, seed=0):
-    """Make texts of 60 to 150 words whose frequencies fall as in English (Zipf-Mandelbrot)."""
-    rng = np.random.default_rng(seed)
+def vocabulary():
+    """Make 400,000 words, and the chance that a word of a text is one of the first n of them."""
+    rng = np.random.default_rng(0)
     ranks = np.arange(1, 400_001)
     chance = np.cumsum(1 / (ranks + 2.7) ** 1.07)
     letters = np.array(list("etaoinshrdlucmfwypvbgkjqxz"))
     sizes = np.clip(rng.poisson(3 + np.log10(ranks)), 2, 18)
     words = np.array(["".join(letters[rng.integers(0, 26, size)]) for size in sizes], dtype=object)
+    return words, chance / chance[-1]
+
+
+def corpus(n, words, chance, seed=0):
+    """Make texts of 60 to 150 words whose frequencies fall as in English (Zipf-Mandelbrot)."""
+    rng = np.random.default_rng((1, seed))
     lengths = rng.integers(60, 151, n)
-    drawn = np.searchsorted(chance / chance[-1], rng.random(lengths.sum()))
+    drawn = np.searchsorted(chance, rng.random(lengths.sum()))
     flat, ends = words[np.minimum(drawn, len(words) - 1)].tolist(), np.cumsum(lengths).tolist()
-    return [" ".join(flat[end - size : end]) for end, size in zip(ends, lengths.tolist())], words
+    return [" ".join(flat[end - size : end]) for end, size in zip(ends, lengths.tolist())]
 
 
 def queries_of(words, n, rng):
@@ -45,28 +54,33 @@ def queries_of(words, n, rng):
 
 
 def clock(work):
-    """Take processor time: what a busy machine adds to wall-clock time would hide the ratios."""
-    start = time.process_time()
+    """Time by the processor, which other work on the machine disturbs less, and by the wall."""
+    cpu, wall = time.process_time(), time.perf_counter()
     work()
-    return time.process_time() - start
+    return time.process_time() - cpu, time.perf_counter() - wall
 
 
 def race(title, contestants, rounds, per=1.0, unit="ms"):
-    """Time the contestants in turn and print how many times longer than ragkit each takes."""
-    times = {name: [] for name in contestants}
+    """Time the contestants in turn and print how many times as long as ragkit each takes.
+
+    A contestant is a function, or a list of functions that are timed one by one: of each the least counts,
+    so that one disturbance does not spoil the sum.
+    """
+    parts = {name: work if isinstance(work, list) else [work] for name, work in contestants.items()}
+    least = {name: np.full((len(works), 2), np.inf) for name, works in parts.items()}
     for _ in range(rounds):
-        for name, work in contestants.items():
-            times[name].append(clock(work))
-    scale = {"ms": 1e3, "us": 1e6, "s": 1}[unit] / per
-    best, middle = ({name: f(t) for name, t in times.items()} for f in (np.min, np.median))
+        for name, works in parts.items():
+            for row, work in zip(least[name], works):
+                row[:] = np.minimum(row, clock(work))
     print(title)
-    for name in times:
-        shown = f"  {name:<22} {best[name] * scale:10.2f} {unit} min {middle[name] * scale:10.2f} median"
+    best = {name: rows.sum(axis=0) for name, rows in least.items()}
+    scale = {"ms": 1e3, "us": 1e6, "s": 1}[unit] / per
+    for name, (cpu, wall) in best.items():
+        shown = f"  {name:<22} {cpu * scale:10.2f} {unit} cpu {wall * scale:10.2f} wall"
         if name != "ragkit":
-            shown += (
-                f"  {best[name] / best['ragkit']:6.2f}x min {middle[name] / middle['ragkit']:6.2f}x median"
-            )
+            shown += f"  {cpu / best['ragkit'][0]:6.2f}x cpu {wall / best['ragkit'][1]:6.2f}x wall"
         print(shown, flush=True)
+    return {name: cpu for name, (cpu, _) in best.items()}
 
 
 class BM25S:
@@ -129,6 +143,23 @@ def build(texts, peers, rounds):
     race(f"build from {len(texts):,} texts", contestants, rounds, unit="s")
 
 
+class Retriv:
+    """retriv, which takes k1 and b when it searches; it cuts texts itself."""
+
+    def __init__(self, texts, folder):
+        os.environ["RETRIV_BASE_PATH"] = str(folder)
+        from retriv import SparseRetriever
+
+        self.made = SparseRetriever(index_name="bench", model="bm25", min_df=1, tokenizer="whitespace")
+        self.made.stemmer = self.made.stopwords = None
+        collection = ({"id": str(n), "text": text} for n, text in enumerate(texts))
+        self.made.index(collection, show_progress=False)
+
+    def search(self, queries, k, k1, b):
+        self.made.hyperparams = {"b": b, "k1": k1}
+        return self.made.msearch(queries, cutoff=k)
+
+
 def search(index, made, queries, rounds):
     for kind, texts in queries.items():
         for k in (10, 100, 1000):
@@ -139,39 +170,48 @@ def search(index, made, queries, rounds):
 
 
 def contestants(index, made, texts, k):
-    single = {"ragkit": lambda: [index.hits(text, top_k=k) for text in texts]}
+    """Give the functions to time: of single searches 20 at a time, of batches the whole."""
+    tens = [texts[start : start + 20] for start in range(0, len(texts), 20)]
+    one_by_one = lambda find: [lambda ten=ten: [find(text) for text in ten] for ten in tens]  # noqa: E731
+    single = {"ragkit": one_by_one(lambda text: index.hits(text, top_k=k))}
     batch = {"ragkit": lambda: index.search(texts, top_k=k)}
     if "bm25s" in made:
         peer, tokens = made["bm25s"], made["bm25s"].cut(texts)  # it takes words, so it need not cut
-        single["bm25s numba"] = lambda: [peer.search([t], k) for t in tokens]
+        words = dict(zip(texts, tokens))
+        single["bm25s numba"] = one_by_one(lambda text: peer.search([words[text]], k))
         batch["bm25s numba"] = lambda: peer.search(tokens, k)
+        batch["bm25s numba 2 threads"] = lambda: peer.search(tokens, k, 2)
     if "tantivy" in made:
-        single["tantivy"] = lambda: [made["tantivy"].search(text, k) for text in texts]
+        single["tantivy"] = one_by_one(lambda text: made["tantivy"].search(text, k))
     return single, batch
 
 
-def grid(index, made, texts, rounds):
-    """Search with new parameters each time; bm25s must index again, so it is timed once for one setting."""
-    settings = [(k1, b) for k1 in np.linspace(0.4, 2.2, 10) for b in np.linspace(0.1, 1.0, 10)]
+def grid(index, made, queries, rounds):
+    """Search under many (k1, b); bm25s must index again, so it is timed once for one setting."""
+    pairs = [(k1, b) for k1 in np.linspace(0.4, 2.2, 10).tolist() for b in np.linspace(0.1, 1, 10).tolist()]
+    settings = [{"k1": k1, "b": b} for k1, b in pairs]
+    for kind, texts in queries.items():
+        works = {
+            "ragkit": lambda texts=texts: index.search_settings(texts, settings, top_k=100),
+            "ragkit, search by search": lambda texts=texts: [
+                index.search(texts, top_k=100, **setting) for setting in settings
+            ],
+        }
+        title = f"100 (k1, b) x {len(texts)} {kind} queries, top 100; a setting"
+        ours = race(title, works, max(1, rounds // 3), per=len(settings))["ragkit"] / len(settings)
+        if "retriv" in made:
+            cpu, wall = clock(lambda texts=texts: made["retriv"].search(texts, 100, 0.9, 0.4))
+            print(f"  retriv {cpu * 1e3:26.0f} ms cpu {wall * 1e3:10.0f} wall  {cpu / ours:.1f}x cpu")
+        if "bm25s" in made:
+            peer, tokens = made["bm25s"], made["bm25s"].cut(texts)
 
-    def sweep():
-        for k1, b in settings[:: max(1, 100 // (5 * rounds))]:
-            index.search(texts, top_k=100, k1=float(k1), b=float(b))
+            def again(peer=peer, tokens=tokens):
+                model = peer.lib.BM25(method="lucene", k1=0.9, b=0.4, backend="numba")
+                model.index(peer.tokens, show_progress=False)
+                model.retrieve(tokens, k=100, n_threads=1, show_progress=False)
 
-    n = len(settings[:: max(1, 100 // (5 * rounds))])
-    ours = clock(sweep) / n
-    print(f"{len(texts)} queries under a new (k1, b): ragkit {ours * 1e3:.1f} ms a setting")
-    if "bm25s" in made:
-        peer = made["bm25s"]
-        tokens = peer.cut(texts)
-
-        def again():
-            model = peer.lib.BM25(method="lucene", k1=0.9, b=0.4, backend="numba")
-            model.index(peer.tokens, show_progress=False)
-            model.retrieve(tokens, k=100, n_threads=1, show_progress=False)
-
-        theirs = clock(again)
-        print(f"  bm25s, indexing again  {theirs * 1e3:.0f} ms a setting  {theirs / ours:.0f}x")
+            cpu, wall = clock(again)
+            print(f"  bm25s, again {cpu * 1e3:20.0f} ms cpu {wall * 1e3:10.0f} wall  {cpu / ours:.0f}x cpu")
 
 
 def memory(index, made):
@@ -185,8 +225,25 @@ def memory(index, made):
 def updates(index, texts):
     """Add 1,000 documents to the full index, and find one of them."""
     new = {f"new{n}": text for n, text in enumerate(texts[:1000])}
-    seconds = clock(lambda: (index.add(new), index.hits(texts[0])))
+    seconds, _ = clock(lambda: (index.add(new), index.hits(texts[0])))
     print(f"add 1,000 documents and search: {seconds * 1e3:.0f} ms")
+
+
+def peak_memory(n):
+    """Index many different texts, and print how much memory the process held before and at most."""
+    import resource
+
+    def peak():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+    (words, chance), texts = vocabulary(), []
+    for block in range(0, n, 10_000):
+        texts += corpus(min(10_000, n - block), words, chance, seed=block)
+    del words, chance
+    size = sum(map(len, texts)) / 1e9
+    print(f"{n:,} texts, {size:.2f} GB of characters: {peak():.2f} GB at most when they are made")
+    cpu, wall = clock(lambda: rk.KeywordIndex(texts, tokenizer=TOKENIZER).hits("x"))
+    print(f"indexed in {cpu:.1f} s cpu, {wall:.1f} wall: {peak():.2f} GB at most")
 
 
 def main():
@@ -194,14 +251,19 @@ def main():
     parser.add_argument("--docs", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--no-build", action="store_true", help="skip the race of building")
+    parser.add_argument("--memory", type=int, metavar="N", help="only index N texts and print the peak")
     options = parser.parse_args()
-    for name in ("numpy", "pandas", "scipy", "scikit-learn", "bm25s", "numba", "tantivy"):
+    if options.memory:
+        peak_memory(options.memory)
+        return
+    for name in ("numpy", "pandas", "scipy", "scikit-learn", "bm25s", "numba", "tantivy", "retriv"):
         try:
             print(f"{name} {version(name)}", end="; ")
         except PackageNotFoundError:
             print(f"{name} is not installed and is skipped", end="; ")
     print(f"\nPython {platform.python_version()}, {os.cpu_count()} cores")
-    texts, words = corpus(options.docs)
+    words, chance = vocabulary()
+    texts = corpus(options.docs, words, chance)
     queries = queries_of(words, 200, np.random.default_rng(1))
     peers = {}
     if find_spec("bm25s") and find_spec("numba"):
@@ -217,7 +279,11 @@ def main():
         check_equal(index, made["bm25s"], queries["keyword"] + queries["natural"])
     search(index, made, queries, options.rounds)
     memory(index, made)  # with the weights that these searches have left
-    grid(index, made, queries["keyword"], options.rounds)
+    more = queries_of(words, 300, np.random.default_rng(2))
+    with tempfile.TemporaryDirectory() as folder:
+        if find_spec("retriv"):
+            made["retriv"] = Retriv(texts, folder)
+        grid(index, made, more, options.rounds)
     updates(index, texts)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpydoc.docscrape import NumpyDocString
 
@@ -49,3 +51,40 @@ def test_the_same_updates_leave_the_same_documents_in_both_stores():
     index.clear()
     store.clear()
     assert index.ids == store.ids == [] and index.version == store.version
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+@pytest.mark.parametrize("settled", [True, False])
+@pytest.mark.parametrize("kind", ["index", "fields", "vectors", "lsa"])
+@pytest.mark.filterwarnings("ignore::ragkit.RetrievalWarning")  # LSA of so few documents knows few words
+def test_no_update_of_a_copy_reaches_its_original(kind, settled, copied):
+    docs = pd.DataFrame({"doc_id": list("abc"), "title": ["x", "y", "z"], "text": ["fox", "hen", "owl"]})
+    docs["text"] += " and " + docs["title"]
+
+    def make():
+        if kind in ("index", "fields"):
+            store = rk.KeywordIndex(docs, fields={"title": 2, "text": 1} if kind == "fields" else None)
+        elif kind == "lsa":
+            store = rk.VectorStore(docs, embed=rk.LSAEmbedder(2))
+        else:
+            store = rk.VectorStore(docs, embed=lambda texts: [[len(t), 1.0] for t in texts])
+        store.add([{"doc_id": "d", "title": "w", "text": "whale"}])
+        return store
+
+    def state(store):
+        return store.docs.to_json(), store.search(["fox", "owl whale"]).to_json(), store.version
+
+    original, untouched = make(), state(make())
+    if settled:
+        assert state(original) == untouched
+    twin = copied(original)
+    for one, other in ((twin, original), (original, twin)):
+        before = state(other)
+        assert before == untouched
+        changed = copied(one)
+        changed.add(docs[1:].assign(doc_id=["a", "n"], text=["owl", "red fox"]))
+        changed.remove("b")
+        changed.search("red fox")
+        assert changed.ids == ["a", "c", "d", "n"] and state(other) == before and state(one) == before
+        changed.clear()
+        assert state(one) == state(other) == before

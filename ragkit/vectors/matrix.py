@@ -64,10 +64,11 @@ class Matrix:
     def columns(self) -> np.ndarray | None:
         """The rows at length 1 and transposed, which products read fastest; None where they are too many."""
         if self._columns is None and self.rows.nbytes <= _COLUMNS:
-            self._columns = np.empty(self.rows.shape[::-1], dtype=self.rows.dtype)
+            columns = np.empty(self.rows.shape[::-1], dtype=self.rows.dtype)
             for start in range(0, len(self.rows), _PAIRS):
                 part = slice(start, start + _PAIRS)
-                self._columns[:, part] = normalize_rows(self.rows[part]).T
+                columns[:, part] = normalize_rows(self.rows[part]).T
+            self._columns = columns  # whole, for a thread that searches meanwhile
         return self._columns
 
     def nearest(
