@@ -301,7 +301,15 @@ def cosine_similarity(a: Any, b: Any) -> Any:
     [1.0, 0.0, 0.0]
     """
     x, y = _pair(a, b)
-    return _shaped(np.clip(normalize_rows(x) @ normalize_rows(y).T, -1.0, 1.0), a, b)
+    with np.errstate(over="ignore", under="ignore"):
+        squares = row_squares(x), row_squares(y)
+    if all(((1e-140 < side) & (side < 1e140)).all() for side in squares):
+        table = x @ y.T  # no scaled copies of the rows: to divide the products is less work
+        table /= np.sqrt(squares[0])[:, None]
+        table /= np.sqrt(squares[1])
+    else:
+        table = normalize_rows(x) @ normalize_rows(y).T
+    return _shaped(np.clip(table, -1.0, 1.0, out=table), a, b)
 
 
 def dot_similarity(a: Any, b: Any) -> Any:
@@ -392,7 +400,7 @@ def _mend(
 
 
 def _pair(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
-    x, y = as_matrix(a, "a").astype(np.float64), as_matrix(b, "b").astype(np.float64)
+    x, y = (as_matrix(m, name).astype(np.float64, copy=False) for m, name in ((a, "a"), (b, "b")))
     if x.shape[1] != y.shape[1]:
         raise ValueError(
             f"vectors must have the same length to be compared; got {x.shape[1]} and {y.shape[1]} numbers. "

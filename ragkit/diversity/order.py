@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ragkit.similarity import normalize_rows, row_squares
@@ -11,7 +13,7 @@ _FEW = 256  # up to this many candidates nothing is gained by looking at some of
 _ACTIVE = 256  # rows that are kept up to date, or a sixteenth of a large pool
 _ROWS = 4096  # rows in float64 at a time
 _HUGE = 1e30  # relevance beyond this leaves no room in float32
-_SMALL = 1200  # results of a product up to which BLAS need not rearrange its input first
+_SMALL = 1200  # results of a product up to which OpenBLAS takes its input as it lies
 
 
 def mmr_order(
@@ -211,9 +213,7 @@ class _Bounds:
         missed = self.picks[self.known :]
         P = self.V[missed] * self.push[missed, None]
         lowest = np.empty_like(self.bound)
-        width = _SMALL // len(missed) if len(missed) < 32 else _ROWS
-        for first in range(0, len(self.V), width):
-            part = slice(first, first + width)
+        for part in small_products(len(missed), len(self.V)):
             (P @ self.V[part].T).min(axis=0, out=lowest[part])
         lowest *= self.inverse
         lowest += self.gain
@@ -285,6 +285,23 @@ def _highest_cosine(V: np.ndarray, inverse: np.ndarray, rows: np.ndarray, P: np.
         block = V[rows[part]].astype(np.float64, copy=False)
         out[part] = block @ P[0] if len(P) == 1 else (block @ P.T).max(axis=1)
     return out * inverse[rows]
+
+
+def small_products(m: int, n: int) -> Iterator[slice]:
+    """Cut n rows into blocks whose product with m others BLAS makes without rearranging its input first.
+
+    Parameters
+    ----------
+    m, n : int
+        Numbers of rows; for many rows the rearranging pays, and blocks are large.
+
+    Returns
+    -------
+    iterator of slice
+        The blocks of the n rows.
+    """
+    width = _SMALL // m if m < 32 else _ROWS
+    return (slice(first, first + width) for first in range(0, n, width))
 
 
 def nearest_before(P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

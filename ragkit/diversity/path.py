@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ragkit.diversity.mmr import warn_scales
+from ragkit.diversity.order import small_products
 from ragkit.diversity.pool import Pool, check_depths, make_pool, unit_names, warn_small_pool
 from ragkit.frames import as_qrels, best_per_doc, id_array
 from ragkit.similarity import normalize_rows
@@ -231,15 +232,20 @@ def _cosine_rows(X: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     if len(X) <= _ALL_PAIRS:
         G = np.clip(X @ X.T, -1.0, 1.0)
         return lambda rows: G[rows]
-    place = np.full(len(X), -1)
-    known = np.empty((0, len(X)))
+    place, count = np.full(len(X), -1), 0
+    known = np.empty((64, len(X)))
 
     def rows_of(rows: np.ndarray) -> np.ndarray:
-        nonlocal known
+        nonlocal known, count
         new = np.unique(rows[place[rows] < 0])
         if len(new):
-            place[new] = np.arange(len(known), len(known) + len(new))
-            known = np.concatenate([known, np.clip(X[new] @ X.T, -1.0, 1.0)])
+            P, first, count = X[new], count, count + len(new)
+            if count > len(known):
+                known = np.concatenate([known[:first], np.empty((count, len(X)))])
+            for part in small_products(len(new), len(X)):
+                np.matmul(P, X[part].T, out=known[first:count, part])
+            np.clip(known[first:count], -1.0, 1.0, out=known[first:count])
+            place[new] = np.arange(first, count)
         return known[place[rows]]
 
     return rows_of
