@@ -303,7 +303,7 @@ def cosine_similarity(a: Any, b: Any) -> Any:
     x, y = _pair(a, b)
     with np.errstate(over="ignore", under="ignore"):
         squares = row_squares(x), row_squares(y)
-    if all(((1e-140 < side) & (side < 1e140)).all() for side in squares):
+    if all(((side > 1e-140) & (side < 1e140)).all() for side in squares):
         table = x @ y.T  # no scaled copies of the rows: to divide the products is less work
         table /= np.sqrt(squares[0])[:, None]
         table /= np.sqrt(squares[1])
