@@ -1,19 +1,19 @@
-"""JupyterLab on loopback and Debian's Chromium; skipped with a plain reason where there is none."""
+"""Servers, a browser and pages for the tests; skipped with a plain reason where there is no Chromium."""
 
 import contextlib
-import json
 import os
 import re
 import shutil
 import signal
-import socket
-import subprocess
 import sys
-import time
-import urllib.request
 from pathlib import Path
 
 import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+from tests.browser.panels import SETUP, SPECS, TWIN, Notebook, Shown  # noqa: E402
+from tests.browser.servers import lab_command, notebook_command, running, voila_command  # noqa: E402
 
 HERE = Path(__file__).parent
 SHOTS = Path(os.environ.get("RAGKIT_SHOTS", HERE / "shots"))
@@ -33,12 +33,22 @@ KERNEL_READY = """async () => {
              await new Promise(r => setTimeout(r, 50)); }
   await w.sessionContext.ready; const k = w.sessionContext.session.kernel; await k.info;
   const f = k.requestExecute({code: 'None', silent: true, store_history: false}); await f.done; }"""
+RUN_ALL = "() => window.jupyterapp.commands.execute('notebook:run-all-cells')"
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
         if HERE in Path(item.path).parents:
             item.add_marker(pytest.mark.browser)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Let a fixture know, when it ends, whether its test failed."""
+    report = yield
+    if call.when == "call":
+        item.failed = report.failed
+    return report
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -53,127 +63,37 @@ def _ended_by_sigterm():
 def chromium():
     if not CHROMIUM:
         pytest.skip("no Chromium found (apt-get install chromium, or set RAGKIT_CHROMIUM)")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with playwright.sync_playwright() as p:
         browser = p.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
         browser.close()
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def jupyter_env(folder):
-    """Settings, data and kernels of a test stay in its own folder."""
-    names = {
-        name: folder / name.lower()
-        for name in (
-            "JUPYTER_CONFIG_DIR",
-            "JUPYTER_DATA_DIR",
-            "JUPYTER_RUNTIME_DIR",
-            "IPYTHONDIR",
-            "MPLCONFIGDIR",
-        )
-    }
-    for path in names.values():
-        path.mkdir(parents=True, exist_ok=True)
-    lab = names["JUPYTER_CONFIG_DIR"] / "labconfig"
-    lab.mkdir(exist_ok=True)
-    quiet = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
-    (lab / "page_config.json").write_text(json.dumps(quiet))
-    root = str(HERE.parents[1])
-    path = os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH", "")) if p)
-    return os.environ | {name: str(path) for name, path in names.items()} | {"PYTHONPATH": path}
-
-
-@contextlib.contextmanager
-def server(command, url, env, log):
-    """Start a server, wait until it answers, and end it with all its kernels."""
-    with open(log, "wb") as out:
-        process = subprocess.Popen(
-            command, env=env, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
-        )
-        try:
-            for _ in range(400):
-                with contextlib.suppress(OSError):
-                    urllib.request.urlopen(url, timeout=2).close()
-                    break
-                if process.poll() is not None:
-                    raise RuntimeError(f"{command[2]} ended: {Path(log).read_text()[-2000:]}")
-                time.sleep(0.1)
-            else:
-                raise RuntimeError(f"{command[2]} did not answer: {Path(log).read_text()[-2000:]}")
-            yield
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGTERM)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(15)
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-
-
-def lab_command(port, root):
-    """The command that starts JupyterLab on loopback, without a token prompt."""
-    return [
-        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1",
-        f"--port={port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={root}",
-        "--IdentityProvider.token=", "--ServerApp.disable_check_xsrf=True",
-        "--LabApp.expose_app_in_browser=True",
-    ]  # fmt: skip
-
-
-def open_and_run(page, url, name, theme="light", timeout=90_000):
-    """Open a notebook in JupyterLab, run all its cells, and wait for the first slider."""
-    page.goto(f"{url}/lab/tree/{name}?reset")
-    page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
-    page.evaluate(KERNEL_READY)
-    if theme == "dark":
-        dark = "'apputils:change-theme', {theme: 'JupyterLab Dark'}"
-        page.evaluate(f"() => window.jupyterapp.commands.execute({dark})")
-        page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")
-    # Not awaited: the promise resolves only when every cell has run.
-    page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells') }")
-    page.wait_for_selector(".jp-Notebook .widget-slider", timeout=timeout)
-    return page
-
-
-class Lab:
-    """A running JupyterLab: its address, and the folder that its notebooks live in."""
-
-    def __init__(self, url, root):
-        self.url = url
-        self.root = root
-
-    def write(self, name, *cells):
-        """Write a notebook of code cells."""
-        import nbformat
-
-        v4 = nbformat.v4
-        notebook = v4.new_notebook(cells=[v4.new_code_cell(cell) for cell in cells])
-        notebook.metadata["kernelspec"] = {
-            "name": "python3",
-            "display_name": "Python 3",
-            "language": "python",
-        }
-        nbformat.write(notebook, self.root / name)
-        return name
+# --- servers ----------------------------------------------------------------------
 
 
 @pytest.fixture(scope="session")
 def lab(chromium, tmp_path_factory):
     pytest.importorskip("jupyterlab", reason="jupyterlab is not installed")
-    folder = tmp_path_factory.mktemp("lab")
-    root = folder / "notebooks"
-    root.mkdir()
-    port = free_port()
-    command = lab_command(port, root)
-    url = f"http://127.0.0.1:{port}"
-    with server(command, f"{url}/api", jupyter_env(folder), folder / "lab.log"):
-        yield Lab(url, root)
+    with running(lab_command, tmp_path_factory.mktemp("lab")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def notebook7(chromium, tmp_path_factory):
+    pytest.importorskip("notebook", reason="Notebook 7 is not installed (pip install notebook)")
+    with running(notebook_command, tmp_path_factory.mktemp("notebook7")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def voila(chromium, tmp_path_factory):
+    pytest.importorskip("voila", reason="voila is not installed (pip install voila)")
+    with running(voila_command, tmp_path_factory.mktemp("voila"), answers="/voila/static/") as server:
+        yield server
+
+
+# --- pages ----------------------------------------------------------------------
 
 
 def _own(error):
@@ -181,28 +101,93 @@ def _own(error):
     return "reading 'schema'" in str(error) and "/static/notebook/notebook_core." in (error.stack or "")
 
 
-@pytest.fixture
-def page(chromium, request):
-    """A page that fails the test on an error in the page, and leaves a screenshot."""
-    size = {"width": 1440, "height": 1100}
+@contextlib.contextmanager
+def open_page(chromium):
+    """A page of a wide window; what goes wrong in it is collected in ``page.errors``."""
+    size = {"width": 1400, "height": 1100}
     context = chromium.new_context(viewport=size, permissions=["clipboard-read", "clipboard-write"])
     page = context.new_page()
-    errors = []
-    page.on("pageerror", lambda error: _own(error) or errors.append(str(error)))
-    yield page
-    SHOTS.mkdir(parents=True, exist_ok=True)
-    name = re.sub(r"\W+", "_", request.node.name)
-    with contextlib.suppress(Exception):
-        page.screenshot(path=SHOTS / f"{name}.png")
-    context.close()
-    assert errors == []
+    page.set_default_timeout(15_000)
+    page.set_default_navigation_timeout(90_000)
+    page.errors = []
+    page.on("pageerror", lambda error: _own(error) or page.errors.append(str(error)))
+    try:
+        yield page
+    finally:
+        context.close()
+
+
+@contextlib.contextmanager
+def watched(page, request):
+    """Keep a screenshot of a failure, and fail on an error in the page."""
+    page.errors.clear()
+    yield
+    if getattr(request.node, "failed", True):
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        name = re.sub(r"\W+", "_", request.node.name)
+        with contextlib.suppress(Exception):
+            page.screenshot(path=SHOTS / f"failed_{name}.png")
+    assert page.errors == []
+
+
+def open_notebook(page, address):
+    """Open a notebook in JupyterLab or Notebook 7, and wait until its kernel answers."""
+    page.goto(address)
+    page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=90_000)
+    page.evaluate(KERNEL_READY)
+
+
+@pytest.fixture
+def page(chromium, request):
+    """A page of its own."""
+    with open_page(chromium) as page, watched(page, request):
+        yield page
 
 
 @pytest.fixture
 def run_notebook(lab, page):
-    """Open a notebook in JupyterLab, run all its cells, and wait until the last has run."""
+    """Open a notebook in JupyterLab, and run all its cells."""
 
-    def run(name, theme="light"):
-        return open_and_run(page, lab.url, name, theme)
+    def run(name):
+        open_notebook(page, f"{lab.url}/lab/tree/{name}?reset")
+        page.evaluate(RUN_ALL)
+        return page
 
     return run
+
+
+@pytest.fixture(scope="session")
+def gallery(lab, chromium):
+    """One notebook with all panels, open in JupyterLab for as long as the tests run."""
+    lab.write("gallery.ipynb", SETUP, *(spec.cell() for spec in SPECS), TWIN)
+    with open_page(chromium) as page:
+        open_notebook(page, f"{lab.url}/lab/tree/gallery.ipynb?reset")
+        page.evaluate("() => window.jupyterapp.shell.collapseLeft()")
+        page.evaluate(RUN_ALL)
+        yield Notebook(page, SPECS)
+
+
+@pytest.fixture
+def panel(gallery, spec, request):
+    """The panel of `spec`, as it opens, among all the others."""
+    with watched(gallery.page, request):
+        yield gallery.open(spec)
+
+
+@pytest.fixture(scope="session")
+def dashboard(voila, chromium):
+    """The same notebook as Voila shows it."""
+    voila.write("gallery.ipynb", SETUP, *(spec.cell() for spec in SPECS))
+    with open_page(chromium) as page:
+        page.goto(f"{voila.url}/voila/render/gallery.ipynb", timeout=90_000)
+        page.wait_for_function(
+            "n => document.querySelectorAll('.rk [role=status]').length >= n", arg=len(SPECS), timeout=90_000
+        )
+        yield page
+
+
+@pytest.fixture
+def in_voila(dashboard, spec, request):
+    """The panel of `spec` in Voila's page."""
+    with watched(dashboard, request):
+        yield Shown(dashboard, dashboard.locator(".rk").nth(SPECS.index(spec)), spec)

@@ -1,20 +1,10 @@
 """The app: `python -m ragkit PATH` over a folder of documents, in Voila and Chromium."""
 
-import contextlib
-import importlib.util
-import os
-import signal
-import subprocess
-import sys
-import time
-import urllib.request
-from pathlib import Path
-
 import pytest
+from playwright.sync_api import expect
 
-_spec = importlib.util.spec_from_file_location("panels", Path(__file__).parent / "panels.py")
-panels = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(panels)
+from tests.browser.panels import PANELS, PICTURES, Shown
+from tests.browser.servers import app_command, running
 
 FILES = {
     "crane.md": "# Cranes\n\nThe crane dances in the marsh and flies south in autumn. " * 3,
@@ -26,70 +16,24 @@ FILES = {
 }
 
 
-@pytest.fixture(scope="module")
-def app(chromium, tmp_path_factory):
+@pytest.fixture
+def app(chromium, tmp_path):
     pytest.importorskip("voila", reason="voila is not installed (pip install voila)")
-    folder = tmp_path_factory.mktemp("documents")
+    documents = tmp_path / "documents"
     for name, text in FILES.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-    with socket_port() as port:
-        pass
-    root = str(Path(__file__).parents[2])
-    env = os.environ | {"PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}
-    command = [sys.executable, "-m", "ragkit", str(folder), "--no-browser", f"--port={port}"]
-    process = subprocess.Popen(
-        command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    )
-    url = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(300):
-            with contextlib.suppress(OSError):
-                urllib.request.urlopen(f"{url}/voila/static/", timeout=2)
-                break
-            if process.poll() is not None or _answers(url):
-                break
-            time.sleep(0.2)
-        assert process.poll() is None, "the app ended"
-        yield url
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(15)
-
-
-@contextlib.contextmanager
-def socket_port():
-    import socket
-
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        yield s.getsockname()[1]
-
-
-def _answers(url):
-    import socket
-
-    host, port = url.removeprefix("http://").split(":")
-    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=1):
-        return True
-    return False
+        (documents / name).parent.mkdir(parents=True, exist_ok=True)
+        (documents / name).write_text(text, encoding="utf-8")
+    with running(app_command, tmp_path, root=documents, answers="/voila/static/") as server:
+        yield server
 
 
 def test_the_app_serves_the_lab_over_a_folder_of_documents(app, page):
-    page.goto(app, timeout=90_000)
-    page.wait_for_selector(".widget-slider", timeout=90_000)
-    page.wait_for_selector(".rk-table[aria-label=results]")
-    before = panels.results(page)
-    page.get_by_placeholder("type your own query").fill("mint tea")
-    panels.wait_changed(page, before)
-    assert "mint.md" in panels.results(page)
-    before = panels.results(page)
-    handle, _ = panels.slider(page, "top_k")
-    handle.focus()
-    for _ in range(8):
-        page.keyboard.press("ArrowLeft")
-    panels.wait_changed(page, before)
-    box = page.locator("svg.rk-plot").first.bounding_box()
-    assert box["width"] > 200 and box["height"] > 100
+    page.goto(app.url)
+    panel = Shown(page, page.locator(".rk"), PANELS["explore"])
+    expect(panel.root.locator(PICTURES).first).to_be_visible(timeout=90_000)
+    panel.type("text", "mint tea")
+    expect(panel.root.get_by_role("table", name="results")).to_contain_text("mint.md")
+    expect(panel.root).not_to_contain_text(".hidden")
+    before = panel.screen()
+    panel.press("top_k", "ArrowLeft", 8)
+    panel.wait_for_change(before, "tables")
