@@ -85,7 +85,8 @@ class Number(W.HBox):
         )
         self.box.add_class("rk-exact")
         self._at = self.handle.value
-        super().__init__([self.handle, self.box], layout=W.Layout(width="auto", margin="0"))
+        row = W.Layout(width="auto", height="32px", margin="0", align_items="center")
+        super().__init__([self.handle, self.box], layout=row)
         self.value = value
         self.handle.observe(self._dragged, "value")
         self.box.observe(self._typed, "value")
