@@ -53,7 +53,7 @@ def end_of_word(text: str, low: int, at: int) -> int:
     int
         The offset after the last character in ``text[low:at]`` that is not white space; `low` if none.
     """
-    if at > low and "!" <= text[at - 1] <= "~":
+    if at > low and not text[at - 1].isspace():
         return at
     near = at - 256  # a long stretch is not copied to look at its end
     while near > low:

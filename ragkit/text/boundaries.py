@@ -23,8 +23,8 @@ from ragkit.text.sentence_rules import (
     MARKS,
     PARAGRAPH_MARKS,
     SPACED,
-    SUSPECT,
     block_end,
+    is_word,
     sentence_end,
 )
 
@@ -73,7 +73,7 @@ class Boundaries:
     def start(self, low: int, high: int) -> int:
         """Find the first place in ``[low, high)`` where a piece begins, after white space; -1 if none."""
         text = self.text
-        back = low if "!" <= text[low - 1 : low] <= "~" else end_of_word(text, max(low - 64, 0), low)
+        back = end_of_word(text, max(low - 64, 0), low) if text[low - 1 : low].isspace() else low
         cut = self.next(back - 1, high - 1) if back else 0
         if cut < 0:
             return -1
@@ -187,16 +187,9 @@ class Sentences(_Sought):
     def _cut_at(self, at: int, low: int) -> int:
         text = self.text
         mark = text[at]
-        if 3 < at < self._end and text[at + 1] in " \n":
-            # Quick answers for most marks: after "?" and "!", and after words that are no abbreviation.
-            if mark == ".":
-                word = text[at - 4 : at]
-                if not word.isalpha():
-                    word = word.rpartition(" ")[2]
-                if len(word) > 1 and word.isalpha() and word.lower() not in SUSPECT:
-                    return at + 1
-            elif mark in "?!":
-                return at + 1
+        # Quick answers for most marks: "?" and "!", and full stops after words that are no abbreviation.
+        if at < self._end and text[at + 1] in " \n" and (mark in "?!" or (mark == "." and is_word(text, at))):
+            return at + 1
         return sentence_end(text, at) if mark in MARKS else block_end(text, at, low, items=True)
 
     def start(self, low: int, high: int) -> int:
@@ -282,8 +275,12 @@ class Paragraphs(_LineBreaks):
 
     def _cut_at(self, at: int, low: int) -> int:
         text = self.text
-        if at > 1 and text[at - 1] == "\n" and "!" <= text[at - 2] <= "~":  # the usual blank line
-            return at - 1
+        if at > 1 and text[at] == "\n":  # quick answers for the usual blank line and line end
+            before = text[at - 1]
+            if before == "\n" and not text[at - 2].isspace():
+                return at - 1
+            if not before.isspace() and not text[at + 1 : at + 2].isspace():
+                return -1
         return block_end(text, at, low, items=False)
 
 

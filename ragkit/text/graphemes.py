@@ -7,6 +7,7 @@ Where that data does not tell (pictographs, conjuncts), the answer leans to "do 
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 
 _ZWNJ, _ZWJ = "\u200c", "\u200d"
 _VIRAMA = 9  # the combining class of the signs that join two consonants
@@ -39,7 +40,7 @@ def _is_prepended(char: str) -> bool:
 
 
 def _is_flag_half(char: str) -> bool:
-    return _in_ranges(char, (0x1F1E6, 0x1F1FF))
+    return "\U0001f1e6" <= char <= "\U0001f1ff"
 
 
 def _hangul(char: str) -> str:
@@ -85,6 +86,14 @@ def is_boundary(text: str, at: int, start: int = 0) -> bool:
     before, after = text[at - 1], text[at]
     if before < "\u0300" and after < "\u0300":
         return not (before == "\r" and after == "\n")
+    if _is_flag_half(before) and _is_flag_half(after):
+        return _flag_halves_before(text, at, start) % 2 == 0
+    return _part(before, after)
+
+
+@lru_cache(maxsize=1 << 14)
+def _part(before: str, after: str) -> bool:
+    """Say whether a reader sees two neighbouring characters as two; flags apart, which come in pairs."""
     if _is_control(before) or _is_control(after):
         return True
     if _extends(after):
@@ -93,8 +102,6 @@ def is_boundary(text: str, at: int, start: int = 0) -> bool:
         return after.isspace()
     if unicodedata.combining(before) == _VIRAMA and unicodedata.category(after) == "Lo":
         return False
-    if _is_flag_half(before) and _is_flag_half(after):
-        return _flag_halves_before(text, at, start) % 2 == 0
     return _hangul(after) not in _SYLLABLES.get(_hangul(before), ())
 
 

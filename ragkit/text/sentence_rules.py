@@ -12,6 +12,7 @@ from ragkit.text.graphemes import is_boundary
 SPACED = ".!?…؟۔‼⁇⁈⁉"
 UNSPACED = "。！？｡।॥။៕።"
 MARKS = SPACED + UNSPACED
+_UNSPACED = frozenset(UNSPACED)
 CLOSERS = "\"'”’»›)]}」』）】》〉*_"
 _OPENING = "\"'“‘«‹([{「『（【《〈*_"
 _TAIL = re.compile(f"[{re.escape(MARKS + CLOSERS)}]{{0,32}}")
@@ -26,12 +27,22 @@ _ABBREVIATIONS = NEVER_LAST | BEFORE_NUMBER | SELDOM_LAST | CLOCK
 SUSPECT = frozenset(word[-4:] for word in _ABBREVIATIONS)
 
 
+def is_word(text: str, end: int) -> bool:
+    """Say whether what ends at `end` surely is a word of two letters or more and no abbreviation."""
+    word = text[end - 4 : end] if end > 3 else ""
+    if not word.isalpha():
+        word = word.rpartition(" ")[2]
+        if len(word) < 2 or not word.isalpha():
+            return False
+    return word.lower() not in SUSPECT
+
+
 def sentence_end(text: str, at: int) -> int:
     """Judge the mark at `at`: where its sentence is over, closing quotes included, or -1."""
     n, end = len(text), at + 1
     if end < n and not text[end].isspace():
         end = _TAIL.match(text, end).end()  # type: ignore[union-attr]  # it matches nothing as well
-        hard = any(c in UNSPACED for c in text[at:end])
+        hard = not _UNSPACED.isdisjoint(text[at:end])
         if end < n and not text[end].isspace() and not hard:
             return -1
         if hard:
@@ -45,7 +56,7 @@ def sentence_end(text: str, at: int) -> int:
         return end
     if following[:1].islower() and (end > at + 1 or mark == "…" or text[at - 1 : at] == "."):
         return -1  # '"Stop!" he said' and "well ... perhaps"
-    if mark == "." and text[at - 1 : at] not in ("", ".") and _is_abbreviation(text, at, following):
+    if mark == "." and not is_word(text, at) and _is_abbreviation(text, at, following):
         return -1
     return end
 
@@ -53,7 +64,7 @@ def sentence_end(text: str, at: int) -> int:
 def _is_abbreviation(text: str, dot: int, following: str) -> bool:
     """Judge the full stop at `dot` by the word before it and the text after it."""
     word = text[max(dot - 16, 0) : dot]
-    if word[-1].isspace() or not following:
+    if word[-1:] in ("", ".") or word[-1].isspace() or not following:
         return False
     word = word.rsplit(None, 1)[-1].lstrip(_OPENING)
     if len(word) > 8 or not word:
