@@ -45,6 +45,16 @@ def test_no_message_holds_the_solution(name):
         assert f"{answer:.{exercise.digits}f}" not in told
 
 
+@pytest.mark.parametrize("name", EXERCISES)
+def test_no_hint_holds_the_number_asked_for(name):
+    exercise, answer = EXERCISES[name], solution(name)
+    given = set(re.findall(r"\d+(?:\.\d+)?", exercise.question))
+    told = {float(n) for n in re.findall(r"\d+(?:\.\d+)?", exercise.hint) if n not in given}
+    low, high = answer if isinstance(answer, tuple) else (answer, answer)
+    room = 0.5 * 10.0**-exercise.digits
+    assert not any(low - room <= number <= high + room for number in told)
+
+
 def test_an_unknown_exercise_lists_the_known():
     with pytest.raises(ValueError, match=r"unknown exercise '3\.1'"):
         lessons.check("3.1", 1)

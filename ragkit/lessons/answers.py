@@ -264,7 +264,7 @@ EXERCISES: dict[str, Exercise] = {
     "06.2": Exercise(
         "x is fifth in one list and third in the other, y is first in one and absent from the other. "
         "What is the smallest whole k >= 1 at which x beats y?",
-        "Compare 1/(k+5) + 1/(k+3) with 1/(k+1) for k = 1, 2, 3, ...",
+        "Compare 1/(k+5) + 1/(k+3) with 1/(k+1), from k = 1 upwards.",
         _smallest_k_for_agreement,
     ),
     "06.3": Exercise(
