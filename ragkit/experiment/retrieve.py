@@ -39,10 +39,10 @@ def make_call(retriever: Any, queries: Any, names: Iterable[str]) -> Call:
     parameters = _parameters(function)
     positional = searches or (queries is not None and _wants_queries(parameters, names))
     _check_names(names, parameters, skip=1 if positional else 0)
-    if type(retriever) is KeywordIndex:
-        return IndexCall(function, queries, True)
-    staged = hasattr(retriever, "clear_cache")
-    return (StagedCall if staged else Call)(function, queries, positional)
+    owner = getattr(function, "__self__", None)
+    if positional and type(owner) is KeywordIndex and function == owner.search:
+        return IndexCall(function, queries, positional)
+    return (StagedCall if hasattr(owner, "clear_cache") else Call)(function, queries, positional)
 
 
 def makes_runs(retriever: Any) -> bool:

@@ -49,6 +49,16 @@ def test_a_grid_is_searched_in_blocks_and_scored_as_evaluate_would(index, asked)
     assert table.groupby("setting")["seconds"].nunique().eq(1).all() and (table["seconds"] > 0).all()
 
 
+def test_the_method_of_an_index_is_as_good_as_the_index(index, asked):
+    for retriever in (index, index.search):
+        table = rk.sweep(retriever, {"b": [0.0, 0.5, 1.0]}, QRELS, queries=QUERIES, metrics="rr")
+        assert asked.pop() == 3 and not asked and len(table) == 3 * 4
+    rk.sweep(
+        lambda queries, b: index.search(queries, b=b), {"b": [0.0, 1.0]}, QRELS, queries=QUERIES, metrics="rr"
+    )
+    assert asked == [1, 1]
+
+
 def test_settings_that_differ_in_depth_or_filter_are_searched_apart(index, asked):
     grid = {"top_k": [1, None], "where": [None, {"doc_id": ["a", "b"]}], "b": [0.0, 1.0]}
     table = rk.sweep(index, grid, QRELS, queries=QUERIES, metrics="recall")
