@@ -11,7 +11,6 @@ JupyterLab, playwright and Chromium; says so and stops where one is missing.
 """
 
 import argparse
-import importlib.util
 import statistics
 import sys
 import tempfile
@@ -82,11 +81,9 @@ def kernel(n, plots, count):
     panel.close()
 
 
-def load(path, name):
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def handle(page, name):
+    """The handle of a slider, found by its label."""
+    return page.locator(f".widget-slider:has(.widget-label:text-is({name!r})) .noUi-handle").first
 
 
 def press(page, key):
@@ -105,10 +102,9 @@ def settled(page, quiet=0.6, most=6.0):
     return page.evaluate("() => window.changes")
 
 
-def steps(page, panels, name, count):
+def steps(page, name, count):
     """Single steps of one slider: median times of the table, the last plot and the means."""
-    handle, _ = panels.slider(page, name)
-    handle.focus()
+    handle(page, name).focus()
     seen = {"table": [], "plot": [], "means": []}
     for n in range(count + 2):
         start = press(page, "ArrowLeft" if n % 2 else "ArrowRight")
@@ -121,10 +117,9 @@ def steps(page, panels, name, count):
     return [statistics.median(times) if times else float("nan") for times in seen.values()]
 
 
-def burst(page, panels, name):
+def burst(page, name):
     """40 keys at 25 per second: table changes seen, and stillness of table and plots after the last key."""
-    handle, _ = panels.slider(page, name)
-    handle.focus()
+    handle(page, name).focus()
     page.keyboard.press("Home")
     time.sleep(1.5)
     press(page, "ArrowRight")
@@ -156,35 +151,27 @@ def main():
     except ImportError as error:
         sys.exit(f"skipped: {error.name} is not installed")
     sys.path.insert(0, str(ROOT))
-    browser_tests = load(ROOT / "tests" / "browser" / "conftest.py", "browser_conftest")
-    panels = load(ROOT / "tests" / "browser" / "panels.py", "panels")
-    if not browser_tests.CHROMIUM:
+    from tests.browser.conftest import CHROMIUM, FLAGS, RUN_ALL, open_notebook
+    from tests.browser.servers import lab_command, running
+
+    if not CHROMIUM:
         sys.exit("skipped: no Chromium found")
-    folder = Path(tempfile.mkdtemp())
-    root = folder / "notebooks"
-    root.mkdir()
-    port = browser_tests.free_port()
-    command = browser_tests.lab_command(port, root)
-    url = f"http://127.0.0.1:{port}"
     print(f"{'docs':>8} {'slider':<20} {'table ms':>9} {'plots ms':>9} {'means ms':>9}")
-    with (
-        browser_tests.server(command, f"{url}/api", browser_tests.jupyter_env(folder), folder / "lab.log"),
-        sync_playwright() as p,
-    ):
-        browser = p.chromium.launch(executable_path=browser_tests.CHROMIUM, args=browser_tests.FLAGS)
-        lab = browser_tests.Lab(url, root)
+    with running(lab_command, Path(tempfile.mkdtemp())) as lab, sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         for n in options.docs:
             cell = f"panel = explore(hybrid, queries, qrels, lambda_=0.5, plots={options.plots!r})\npanel"
-            lab.write(f"bench{n}.ipynb", SETUP.format(n=n), cell)
+            name = lab.write(f"bench{n}.ipynb", SETUP.format(n=n), cell)
             page = browser.new_context(viewport={"width": 1440, "height": 1400}).new_page()
-            browser_tests.open_and_run(page, url, f"bench{n}.ipynb", timeout=300_000)
-            page.wait_for_selector(".rk-table[aria-label=results]")
+            open_notebook(page, f"{lab.url}/lab/tree/{name}?reset")
+            page.evaluate(f"() => {{ ({RUN_ALL})(); }}")
+            page.wait_for_selector(".rk-table[aria-label=results]", timeout=300_000)
             time.sleep(2.0)
             page.evaluate(WATCH)
             for name in SLIDERS:
-                times = steps(page, panels, name, options.steps)
+                times = steps(page, name, options.steps)
                 print(f"{n:>8} {name:<20} " + " ".join(f"{t:>9.0f}" for t in times), flush=True)
-            changes, still = burst(page, panels, "lambda_")
+            changes, still = burst(page, "lambda_")
             print(
                 f"{n:>8} 40 keys in 1.6 s: {changes} changes, still {still:.0f} ms after the last key",
                 flush=True,
