@@ -29,51 +29,61 @@ _RATIO = 1000
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, tarfile.TarError, zipfile.BadZipFile)
 
 
+class TarTree:
+    """The files of a tar archive by their normalised names, and what each folder holds; links are none."""
+
+    def __init__(self, archive: Path, members: list[tarfile.TarInfo]):
+        self.archive = archive
+        self.files = {posixpath.normpath(m.name): m for m in members if m.isreg()}
+        self.folders: dict[str, dict[str, None]] = {"": {}}
+        for name in self.files:
+            while name:
+                parent, last = posixpath.split(name)
+                self.folders.setdefault(parent, {})[last] = None
+                name = parent
+
+
 class TarPath:
     """A file or folder inside a tar archive, plain or packed: what zipfile.Path is for a zip.
 
     Parameters
     ----------
-    archive : Path
+    tree : TarTree
         The archive.
-    files : dict of str to TarInfo
-        Its files by their normalised names; links and devices are none.
     at : str
         The name inside; ``""`` is the whole archive.
     """
 
-    def __init__(self, archive: Path, files: dict[str, tarfile.TarInfo], at: str = ""):
-        self.archive, self.files, self.at = archive, files, at
+    def __init__(self, tree: TarTree, at: str = ""):
+        self.tree, self.at = tree, at
 
     def __truediv__(self, name: str) -> TarPath:
-        return TarPath(self.archive, self.files, posixpath.join(self.at, name))
+        return TarPath(self.tree, posixpath.join(self.at, name))
 
     def __str__(self) -> str:
-        return posixpath.join(str(self.archive), self.at)
+        return posixpath.join(str(self.tree.archive), self.at)
 
     @property
     def name(self) -> str:
         """The last part of its name."""
-        return posixpath.basename(self.at) or self.archive.name
+        return posixpath.basename(self.at) or self.tree.archive.name
 
     def is_file(self) -> bool:
         """Whether it is a file of the archive."""
-        return self.at in self.files
+        return self.at in self.tree.files
 
     def is_dir(self) -> bool:
         """Whether files of the archive lie below it."""
-        return not self.at or any(name.startswith(f"{self.at}/") for name in self.files)
+        return self.at in self.tree.folders
 
     def iterdir(self) -> Iterator[TarPath]:
         """Give what lies in this folder."""
-        below = f"{self.at}/" if self.at else ""
-        inside = (name[len(below) :].split("/")[0] for name in self.files if name.startswith(below))
-        return (self / name for name in dict.fromkeys(inside))
+        return (self / name for name in self.tree.folders[self.at])
 
     def open(self, mode: str = "rb") -> IO[bytes]:
         """Open the file for reading; closing it closes the archive."""
-        tar = tarfile.open(self.archive)  # noqa: SIM115 (closed with the member)
-        return _Member(tar, self.files[self.at])  # type: ignore[return-value]
+        tar = tarfile.open(self.tree.archive)  # noqa: SIM115 (closed with the member)
+        return _Member(tar, self.tree.files[self.at])  # type: ignore[return-value]
 
 
 class _Member(io.BufferedReader):
@@ -121,7 +131,7 @@ def _tar(path: Path) -> TarPath:
         members = tar.getmembers()
     links = [_target(m) for m in members if m.islnk() or m.issym()]
     _refuse_outside(path, [*(m.name for m in members), *links])
-    return TarPath(path, {posixpath.normpath(m.name): m for m in members if m.isreg()})
+    return TarPath(TarTree(path, members))
 
 
 def _target(link: tarfile.TarInfo) -> str:
@@ -144,7 +154,7 @@ def check_member(path: Readable) -> None:
         info = path.root.getinfo(path.at)
         size, packed = info.file_size, info.compress_size
     elif isinstance(path, TarPath):
-        size, packed = path.files[path.at].size, path.archive.stat().st_size
+        size, packed = path.tree.files[path.at].size, path.tree.archive.stat().st_size
     else:
         return
     if size > _LARGEST or size > _RATIO * max(packed, 1 << 20):

@@ -213,10 +213,18 @@ def _find(name: Any) -> Readable:
 
 
 def _inside(archive: Any, name: str) -> Readable:
-    """Find the folder with the corpus in an archive: its root, or a folder there."""
-    for folder in (archive, *sorted((f for f in archive.iterdir() if f.is_dir()), key=str)):
-        if _file(folder, "corpus") is not None:
-            return folder
+    """Find the folder with the corpus in an archive: its root, or one not far below."""
+    level = [archive]
+    for _ in range(4):
+        found = [folder for folder in level if _file(folder, "corpus") is not None]
+        if len(found) > 1:
+            raise ValueError(
+                f"{name} holds several data sets: {some([f.name for f in found], 20)}; unpack it, and give "
+                "the folder of one."
+            )
+        if found:
+            return found[0]
+        level = [f for folder in level for f in sorted(folder.iterdir(), key=str) if f.is_dir()]
     raise FileNotFoundError(f"{name} holds no corpus.jsonl; found {some(sorted(_names(archive)), 10)}.")
 
 

@@ -44,7 +44,7 @@ def pack(path, files, links=()):
 
 
 @pytest.mark.parametrize("name", KINDS)
-@pytest.mark.parametrize("folder", ["", "scifact/", "./"])
+@pytest.mark.parametrize("folder", ["", "scifact/", "./", "data/beir/scifact/"])
 def test_every_kind_of_archive_reads_like_the_folder(tmp_path, name, folder):
     for file, data in FILES.items():
         (tmp_path / "plain" / file).parent.mkdir(parents=True, exist_ok=True)
@@ -70,8 +70,17 @@ def test_an_archive_is_no_file_of_documents(tmp_path):
 
 
 def test_an_archive_without_a_corpus_says_what_it_holds(tmp_path):
-    archive = pack(tmp_path / "d.tar", {"a/b/corpus.jsonl": b"", "notes.txt": b""})
+    archive = pack(tmp_path / "d.tar", {"a/b/corpus.pdf": b"", "notes.txt": b""})
     with pytest.raises(FileNotFoundError, match=r"holds no corpus.jsonl; found 'a', 'notes.txt'"):
+        rk.load_dataset(archive)
+
+
+@pytest.mark.parametrize("name", ["d.zip", "d.tar"])
+def test_an_archive_of_several_data_sets_names_them(tmp_path, name):
+    archive = pack(tmp_path / name, {f"cqadupstack/{part}/corpus.jsonl": b"" for part in ("unix", "gis")})
+    with pytest.raises(
+        ValueError, match="holds several data sets: 'gis', 'unix'; unpack it, and give the folder"
+    ):
         rk.load_dataset(archive)
 
 
