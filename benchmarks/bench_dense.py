@@ -1,6 +1,7 @@
 """VectorStore beside faiss and scikit-learn: exact nearest neighbours of 1, 32 and 1,000 queries.
 
 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 python benchmarks/bench_dense.py [--docs 100000] [--rounds 5]
+OPENBLAS_NUM_THREADS=1 python benchmarks/bench_dense.py --large      (a million documents: 4 GB, no peers)
 
 Runs alternate, equal results are checked before anything is timed, and peers that are not installed are
 skipped. Times are of the processor, all threads together; the least and the median are printed.
@@ -48,7 +49,10 @@ def main():
     parser.add_argument("--docs", type=int, default=100_000)
     parser.add_argument("--dim", type=int, default=384)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--large", action="store_true", help="time and memory of a million documents")
     options = parser.parse_args()
+    if options.large:
+        return large(1_000_000, options.dim)
     for name in ("numpy", "pandas", "faiss-cpu", "scikit-learn"):
         try:
             print(f"{name} {version(name)}", end="; ")
@@ -83,6 +87,33 @@ def main():
         title = f"{len(rows):,} x {options.dim} float32, {n} queries, top 10 (ragkit's answer is a frame)"
         race(title, contestants, options.rounds if n > 1 else 4 * options.rounds)
     print(f"memory: vectors {rows.nbytes / 1e6:.0f} MB, store {store.stats()['memory'] / 1e6:.0f} MB")
+
+
+def large(n, dim):
+    """Print what a million documents cost: processor time, and memory above the store's own vectors."""
+    import resource
+
+    def peak():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3  # kilobytes, on Linux
+
+    rng = np.random.default_rng(0)
+    rows = np.empty((n, dim), dtype=np.float32)
+    for start in range(0, n, 50_000):
+        block = rng.standard_normal((50_000, dim), dtype=np.float32)
+        rows[start : start + 50_000] = block / np.linalg.norm(block, axis=1, keepdims=True)
+    queries = rng.standard_normal((1000, dim), dtype=np.float32)
+    before = peak()
+    start = time.process_time()
+    store = rk.VectorStore([""] * n, vectors=rows)
+    store.search(vectors=queries[:1], top_k=10)
+    print(f"{n:,} x {dim} float32: built in {time.process_time() - start:.1f} s of the processor")
+    print(
+        f"  memory: {peak() - before - rows.nbytes / 1e6:.0f} MB above the copy of the vectors, ids included"
+    )
+    for many in (1, 32, 1000):
+        before = peak()
+        taken = clock(lambda many=many: store.search(vectors=queries[:many], top_k=10))
+        print(f"  {many:>4} queries: {taken:6.2f} s, peak {peak() - before:.0f} MB higher", flush=True)
 
 
 def check(store, flat, queries):
