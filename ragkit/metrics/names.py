@@ -177,6 +177,8 @@ def parse_metric(metric: Any) -> Metric:
         if key in given:
             raise ValueError(f"metric {metric!r} gives {key} twice, {given[key]} and {text}; give it once.")
         given[key] = text
+    if _key(form["name"]).endswith("cut") and "cutoff" not in given:
+        raise ValueError(f"metric {metric!r} needs its cutoff; write '{metric.strip()}_10' or '{name}'.")
     return _metric(metric.strip(), name, given)
 
 

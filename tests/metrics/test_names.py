@@ -184,6 +184,7 @@ def test_measures_of_ir_measures_are_taken_as_they_print():
         ("ndcg@-1", "whole number"),
         ("ndcg@1.5", "whole number"),
         ("ndcg@10@5", "unknown metric"),
+        ("ndcg_cut", "needs its cutoff; write 'ndcg_cut_10' or 'ndcg'"),
         ("ndcg_cut_10@5", "gives cutoff twice, 10 and 5"),
         ("p(rel=2)@5-l3", "gives rel twice"),
         ("p(rel=1, rel=2)@5", "gives rel twice"),
