@@ -12,7 +12,7 @@ import pytest
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from tests.browser.panels import SETUP, SPECS, TWIN, Notebook, Shown  # noqa: E402
+from tests.browser.panels import PANEL, SETUP, SPECS, TWIN, Notebook, Shown  # noqa: E402
 from tests.browser.servers import lab_command, notebook_command, running, voila_command  # noqa: E402
 
 HERE = Path(__file__).parent
@@ -20,6 +20,9 @@ SHOTS = Path(os.environ.get("RAGKIT_SHOTS", HERE / "shots"))
 CHROMIUM = os.environ.get("RAGKIT_CHROMIUM") or next(
     (p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None
 )
+# How long a condition may take to come true, in ms: a test waits no longer than that takes.
+WAIT = 30_000
+playwright.expect.set_options(timeout=WAIT)
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
@@ -107,7 +110,7 @@ def open_page(chromium):
     size = {"width": 1400, "height": 1100}
     context = chromium.new_context(viewport=size, permissions=["clipboard-read", "clipboard-write"])
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(WAIT)
     page.set_default_navigation_timeout(90_000)
     page.errors = []
     page.on("pageerror", lambda error: _own(error) or page.errors.append(str(error)))
@@ -181,7 +184,9 @@ def dashboard(voila, chromium):
     with open_page(chromium) as page:
         page.goto(f"{voila.url}/voila/render/gallery.ipynb", timeout=90_000)
         page.wait_for_function(
-            "n => document.querySelectorAll('.rk [role=status]').length >= n", arg=len(SPECS), timeout=90_000
+            "([panel, n]) => document.querySelectorAll(panel + ' [role=status]').length >= n",
+            arg=[PANEL, len(SPECS)],
+            timeout=90_000,
         )
         yield page
 
@@ -190,4 +195,4 @@ def dashboard(voila, chromium):
 def in_voila(dashboard, spec, request):
     """The panel of `spec` in Voila's page."""
     with watched(dashboard, request):
-        yield Shown(dashboard, dashboard.locator(".rk").nth(SPECS.index(spec)), spec)
+        yield Shown(dashboard, dashboard.locator(PANEL).nth(SPECS.index(spec)), spec)

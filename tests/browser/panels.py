@@ -153,6 +153,7 @@ SPECS = (
     ),
 )  # fmt: skip
 PANELS = {spec.name: spec for spec in SPECS}
+PANEL = ".widget-vbox.rk"
 PICTURES = "svg.rk-plot"
 TABLES = ".rk-table"
 
@@ -286,7 +287,7 @@ class Notebook:
         return Shown(self.page, self._cell(1 + self.specs.index(spec)), spec)
 
     def _cell(self, n):
-        return self.page.locator(".jp-Notebook .jp-CodeCell").nth(n).locator(".rk")
+        return self.page.locator(".jp-Notebook .jp-CodeCell").nth(n).locator(PANEL)
 
     def _run(self, n, spec):
         self._cell(n).evaluate_all("all => all.forEach(e => e.dataset.old = 1)")

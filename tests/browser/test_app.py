@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.panels import PANELS, PICTURES, Shown
+from tests.browser.panels import PANEL, PANELS, PICTURES, Shown
 from tests.browser.servers import app_command, running
 
 FILES = {
@@ -29,7 +29,7 @@ def app(chromium, tmp_path):
 
 def test_the_app_serves_the_lab_over_a_folder_of_documents(app, page):
     page.goto(app.url)
-    panel = Shown(page, page.locator(".rk"), PANELS["explore"])
+    panel = Shown(page, page.locator(PANEL), PANELS["explore"])
     expect(panel.root.locator(PICTURES).first).to_be_visible(timeout=90_000)
     panel.type("text", "mint tea")
     expect(panel.root.get_by_role("table", name="results")).to_contain_text("mint.md")

@@ -96,6 +96,18 @@ def test_the_code_is_copied_and_gives_what_is_on_show(panel, spec, gallery):
     gallery.tell(f"pd.testing.assert_frame_equal(made['value'], shown[{spec.name!r}].value)")
 
 
+@pytest.mark.parametrize("spec", EVERY)
+def test_a_snapshot_shows_the_same_without_kernel_and_network(panel, spec, gallery, page, tmp_path):
+    gallery.tell(f"shown[{spec.name!r}].snapshot({str(tmp_path / 'snapshot.html')!r})")
+    page.context.set_offline(True)
+    page.goto(f"file://{tmp_path}/snapshot.html")
+    assert page.locator(TABLES).all_text_contents() == panel.root.locator(TABLES).all_text_contents()
+    assert page.locator(PICTURES).count() == len(panel.screen()["pictures"])
+    for picture in page.locator(PICTURES).all():
+        box = picture.bounding_box()
+        assert box["width"] > 200 and box["height"] > 100
+
+
 @pytest.mark.parametrize("spec", having("slider"))
 def test_a_panel_leaves_the_others_in_the_notebook_alone(panel, spec, gallery):
     twin = gallery.open_twin(spec)

@@ -5,7 +5,7 @@ import shutil
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.panels import PANELS, PICTURES, Shown
+from tests.browser.panels import PANEL, PANELS, PICTURES, Shown
 from tests.browser.servers import HERE
 
 EXPLORE = PANELS["explore"]
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.parametrize("spec", [pytest.param(EXPLORE, id="explore"
 def test_the_first_notebook_runs_and_its_sliders_move_table_and_plot(lab, run_notebook, spec):
     shutil.copy(FIRST, lab.root / FIRST.name)
     page = run_notebook(FIRST.name)
-    first = Shown(page, page.locator(".rk").first, spec)
+    first = Shown(page, page.locator(PANEL).first, spec)
     expect(first.root.locator(PICTURES).first).to_be_visible(timeout=90_000)
     before = first.screen()
     first.press("top_k", "ArrowLeft", 3)

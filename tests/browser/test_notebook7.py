@@ -3,7 +3,7 @@
 from playwright.sync_api import expect
 
 from tests.browser.conftest import RUN_ALL, open_notebook
-from tests.browser.panels import PANELS, PICTURES, SETUP, Shown
+from tests.browser.panels import PANEL, PANELS, PICTURES, SETUP, Shown
 
 
 def test_the_lab_works_in_notebook_7(notebook7, page):
@@ -11,7 +11,7 @@ def test_the_lab_works_in_notebook_7(notebook7, page):
     notebook7.write("lab.ipynb", SETUP, spec.cell())
     open_notebook(page, f"{notebook7.url}/notebooks/lab.ipynb")
     page.evaluate(RUN_ALL)
-    panel = Shown(page, page.locator(".rk"), spec)
+    panel = Shown(page, page.locator(PANEL), spec)
     expect(panel.root.locator(PICTURES).first).to_be_visible(timeout=90_000)
     before = panel.screen()
     # Notebook 7 keeps the arrow keys for itself; Home, End and the page keys reach the slider.
