@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ragkit as rk
+from ragkit.bm25 import gathered
 
 WORDS = [f"w{n}" for n in range(60)]
 NUMBERS = {"k1": [0.0, 0.5, 1.2, 3.0], "b": [0.0, 0.4, 1.0], "delta": [0.0, 0.5], "mu": [10.0, 2000.0]}
@@ -135,5 +136,19 @@ def test_each_setting_equals_a_search_of_its_own_bit_by_bit(
     assert runs["setting"].is_monotonic_increasing
     for number, setting in enumerate(wanted):
         single = index.search(queries, **setting, top_k=top_k, where=where)
+        mine = runs[runs["setting"] == number].reset_index(drop=True)[list(single.columns)]
+        pd.testing.assert_frame_equal(mine, single, check_exact=True)
+
+
+@pytest.mark.parametrize("most", [1, 100, 10**9])
+def test_no_bound_on_what_is_gathered_changes_what_is_found(monkeypatch, most):
+    monkeypatch.setattr(gathered, "_POSTINGS", most)
+    index = rk.KeywordIndex(collection(2, 900, 1.2).drop(columns="title"), tokenizer=str.split)
+    rng = np.random.default_rng(0)
+    queries = [" ".join(rng.choice(WORDS, rng.integers(1, 6))) for _ in range(30)]
+    wanted = [{"k1": 0.4, "b": 0.2}, {"k1": 2.0}, {"variant": "bm25+", "query_terms": "once"}]
+    runs = index.search_settings(queries, wanted, top_k=15)
+    for number, setting in enumerate(wanted):
+        single = index.search(queries, **setting, top_k=15)
         mine = runs[runs["setting"] == number].reset_index(drop=True)[list(single.columns)]
         pd.testing.assert_frame_equal(mine, single, check_exact=True)
