@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ragkit.datasets.archives import Readable
-from ragkit.datasets.files import lines
+from ragkit.datasets.files import lines, with_header
+from ragkit.frames.messages import count
 
 NAMES = {
     "query_id": ("query_id", "query-id", "qid", "queryid", "topic", "_id", "id"),
@@ -23,47 +25,75 @@ def named(frame: pd.DataFrame, needed: tuple[str, ...], what: str) -> pd.DataFra
     """Rename columns to ours; the first spelling that is there counts."""
     if not len(frame.columns):
         return pd.DataFrame({name: pd.Series([], dtype="str") for name in needed})
-    by_lower = {str(column).strip().lower(): column for column in reversed(list(frame.columns))}
-    renames: dict[Any, str] = {}
+    frame = _renamed(frame, needed, what)
     for name in needed:
-        found = next((by_lower[s] for s in NAMES[name] if s in by_lower and by_lower[s] not in renames), None)
-        if found is None and name == "text" and "title" in by_lower:
-            continue
-        if found is None:
-            raise ValueError(
-                f"{what} needs a field {name!r} (or {NAMES[name][1:]}); found {list(frame.columns)}."
-            )
-        renames[found] = name
-    frame = frame.rename(columns=renames)
-    for name in needed:
-        if name.endswith("_id"):
-            bad = np.flatnonzero(frame[name].isna())
-            if len(bad):
-                raise ValueError(f"{what}, record {int(bad[0]) + 1} has no {name}; give every record an id.")
-    if "text" in needed and "text" not in frame.columns:
-        frame = frame.assign(text="")
+        missing = frame[name].isna().to_numpy()
+        if name.endswith("_id") and missing.any():
+            record = int(missing.argmax()) + 1
+            raise ValueError(f"{what}, record {record} has no {name}; give every record an id.")
     return frame[[*needed, *(column for column in frame.columns if column not in needed)]]
 
 
-def split_lines(path: Readable, encoding: str) -> list[tuple[int, list[str], str]]:
-    """Cut each line at blanks and tabs; where that gives too many pieces, at tabs: ids may hold blanks."""
-    out = []
-    for number, text in lines(path, encoding):
-        fields = text.split()
-        if len(fields) > 4 and text.count("\t") in (2, 3):
-            fields = [field.strip() for field in text.split("\t")]
-        out.append((number, fields, text))
-    return out
+def _renamed(frame: pd.DataFrame, needed: tuple[str, ...], what: str) -> pd.DataFrame:
+    by_lower = {str(column).strip().lower(): column for column in reversed(list(frame.columns))}
+    by_lower |= {column: column for column in frame.columns}
+    renames: dict[Any, str] = {}
+    for name in needed:
+        found = next(
+            (by_lower[s] for s in _spellings(name, needed) if by_lower.get(s) not in (None, *renames)), None
+        )
+        if found is None and name == "text" and "title" in by_lower:
+            frame = frame.assign(text="")
+        elif found is None:
+            raise ValueError(
+                f"{what} needs a field {name!r} (or {NAMES[name][1:]}); found {list(frame.columns)}."
+            )
+        elif found != name and name in frame.columns:
+            raise ValueError(f"{what} has both {found!r} and {name!r}, and either may be the id; rename one.")
+        else:
+            renames[found] = name
+    return frame.rename(columns=renames)
 
 
-def finite(text: str, name: str, what: str, number: int, unit: str = "line") -> float:
-    """Read a finite number of a line or a record."""
+def _spellings(name: str, needed: tuple[str, ...]) -> tuple[str, ...]:
+    """Say what a column may be called, the likeliest first.
+
+    A text is called by its ``_id``, as BEIR writes it: a topic or docno beside that is metadata. In a table
+    of pairs an ``_id`` is the number of a row.
+    """
+    first = ("_id", name, "id") if name.endswith("_id") and "text" in needed else ()
+    return (*first, *(spelling for spelling in NAMES[name] if spelling not in first))
+
+
+def tab_table(
+    path: Readable, encoding: str, otherwise: list[str], is_header: Callable[[list[str]], bool]
+) -> pd.DataFrame:
+    """Read lines cut at tabs, where quotation marks are text, under their header or the names given."""
+    rows = [(number, text.split("\t")) for number, text in lines(path, encoding)]
+    header = bool(rows) and is_header(rows[0][1])
+    names = rows[0][1] if header else otherwise
+    for number, row in rows[header:]:
+        if len(row) != len(names):
+            raise ValueError(
+                f"{path.name}, line {number} has {count(len(row), 'field')}; expected {len(names)}, "
+                f"separated by tabs: {', '.join(names)}."
+            )
+    return with_header(names, [row for _, row in rows[header:]], path.name)
+
+
+def as_number(text: str) -> float:
+    """Read a number as C does; what Python allows besides (``1_0``, digits of other scripts) is none."""
     try:
-        value = float(text)
+        return float(text) if text.isascii() and "_" not in text else np.nan
     except ValueError:
-        value = np.nan
+        return np.nan
+
+
+def finite(text: str, name: str, what: str, at: int, unit: str = "line") -> float:
+    """Read a finite number of a line or a record."""
+    value = as_number(text)
     if not np.isfinite(value):
-        raise ValueError(f"{what}, {unit} {number}: {name} must be a finite number; got {text!r}.")
+        raise ValueError(f"{what}, {unit} {at}: {name} must be a finite number; got {text!r}.")
     return value
 
 
@@ -73,4 +103,16 @@ def words(values: pd.Series, name: str) -> list[str]:
     for value in listed:
         if not value or len(value.split()) != 1 or value != value.strip():
             raise ValueError(f"{name} {value!r} holds blanks, which TREC's format cannot hold; rename it.")
+    return listed
+
+
+def cells(values: pd.Series, name: str) -> list[str]:
+    """Check that ids can be cells of a table cut at tabs, whose readers take blanks off the edges."""
+    listed = values.astype(object).tolist()
+    for value in listed:
+        if value != value.strip() or any(c in value for c in "\t\n\r"):
+            raise ValueError(
+                f"{name} {value!r} holds a tab or a line end, or has blanks at an edge, which TSV cannot "
+                "hold; rename it."
+            )
     return listed

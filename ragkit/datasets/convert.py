@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ragkit.datasets.folder import Dataset
+from ragkit.datasets.dataset import Dataset
 from ragkit.datasets.qrels import subtopic_texts
+from ragkit.datasets.runs import warn_of_order
 from ragkit.frames import (
     as_docs,
     as_qrels,
@@ -53,6 +54,16 @@ def to_dict(frame: Any) -> dict[str, dict[str, Any]]:
     dict
         Plain strings and numbers; :func:`ragkit.as_run` and :func:`ragkit.as_qrels` read it back.
 
+    Raises
+    ------
+    ValueError
+        For a run over chunks, or one that lists a document twice; :func:`ragkit.best_per_doc` mends both.
+
+    Warns
+    -----
+    RetrievalWarning
+        If a run's scores do not fall with its rank (after MMR, say): the dict would order it anew.
+
     See Also
     --------
     to_tuples : For ir_measures.
@@ -63,9 +74,9 @@ def to_dict(frame: Any) -> dict[str, dict[str, Any]]:
     {'q': {'a': 2, 'b': 0}}
     """
     out: dict[str, dict[str, Any]] = {}
-    for query, doc, value, *_ in to_tuples(frame):
+    for query, doc, value, *_ in _tuples(frame, "to_dict"):
         known = out.setdefault(query, {})
-        known[doc] = max(value, known[doc]) if doc in known and isinstance(value, int) else value
+        known[doc] = max(value, known.get(doc, value))  # judgements by subtopic repeat a document
     return out
 
 
@@ -83,6 +94,16 @@ def to_tuples(frame: Any) -> list:
     list of named tuple
         In the order of the frame.
 
+    Raises
+    ------
+    ValueError
+        For a run over chunks, or one that lists a document twice; :func:`ragkit.best_per_doc` mends both.
+
+    Warns
+    -----
+    RetrievalWarning
+        If a run's scores do not fall with its rank (after MMR, say): ir_measures would order it anew.
+
     See Also
     --------
     to_dict : For BEIR, pytrec_eval and ranx.
@@ -92,15 +113,37 @@ def to_tuples(frame: Any) -> list:
     >>> to_tuples(as_run({"q": ["a"]}))
     [ScoredDoc(query_id='q', doc_id='a', score=1.0)]
     """
+    return _tuples(frame, "to_tuples")
+
+
+def _tuples(frame: Any, who: str) -> list:
     judged = isinstance(frame, pd.DataFrame) and "relevance" in frame.columns and "score" not in frame.columns
-    frame = as_qrels(frame) if judged else as_run(frame)
-    query, doc = frame["query_id"].astype(object), frame["doc_id"].astype(object)
     if not judged:
-        return [ScoredDoc(*row) for row in zip(query, doc, frame["score"].tolist())]
-    topic: Any = ["0"] * len(frame)
-    if "subtopic" in frame.columns:
-        topic = subtopic_texts(frame)
-    return [Qrel(*row) for row in zip(query, doc, frame["relevance"].tolist(), topic)]
+        run = _ranked_documents(as_run(frame), who)
+        query, doc = run["query_id"].astype(object), run["doc_id"].astype(object)
+        return [ScoredDoc(*row) for row in zip(query, doc, run["score"].tolist())]
+    qrels = as_qrels(frame)
+    query, doc = qrels["query_id"].astype(object), qrels["doc_id"].astype(object)
+    topic: Any = subtopic_texts(qrels) if "subtopic" in qrels.columns else ["0"] * len(qrels)
+    return [Qrel(*row) for row in zip(query, doc, qrels["relevance"].tolist(), topic)]
+
+
+def _ranked_documents(run: pd.DataFrame, who: str) -> pd.DataFrame:
+    """Refuse what {document: score} cannot hold, and warn of an order that it will not keep."""
+    if "chunk_id" in run.columns:
+        raise ValueError(
+            f"{who} needs a run over documents; got one over chunks. Collapse it first: "
+            f"rk.{who}(rk.best_per_doc(run))."
+        )
+    twice = run[run.duplicated(["query_id", "doc_id"])]
+    if len(twice):
+        row = twice.iloc[0]
+        raise ValueError(
+            f"{who} needs each document once per query; query {row['query_id']!r} lists {row['doc_id']!r} "
+            "again. Keep the best: rk.best_per_doc(run)."
+        )
+    warn_of_order(run, who, "what reads its result", "run.assign(score=1 / run['rank'])")
+    return run
 
 
 def drop_self(run: Any) -> pd.DataFrame:

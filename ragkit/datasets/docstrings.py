@@ -11,8 +11,6 @@ import io
 import os
 import pkgutil
 import re
-import shutil
-import tempfile
 import types
 import warnings
 from collections.abc import Iterator
@@ -47,43 +45,21 @@ class Entry(NamedTuple):
     see_also: list[str]
 
 
-def docstrings_folder() -> Path:
-    """Give the folder with the corpus for the versions installed; it is made when first asked for."""
+def installed_versions() -> dict[str, str]:
+    """List the packages that are installed, with their versions."""
     versions = {}
     for module, name in _PACKAGES.items():
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             versions[module] = importlib.metadata.version(name)
+    return versions
+
+
+def cached_folder(versions: dict[str, str]) -> Path:
+    """Name the folder for these versions in the user's cache: under ``XDG_CACHE_HOME``, or ``~/.cache``."""
     key = hashlib.sha256(repr((_VERSION, sorted(versions.items()))).encode()).hexdigest()[:12]
-    home = cache_folder()
-    folder = home / f"docstrings-{key}"
-    if not (folder / "corpus.jsonl").is_file():
-        _build(folder, versions)
-    return folder
-
-
-def cache_folder() -> Path:
-    """Give the user's cache folder for this package: under ``XDG_CACHE_HOME``, or ``~/.cache``."""
     given = os.environ.get("XDG_CACHE_HOME", "")
     home = Path(given) if os.path.isabs(given) else Path.home() / ".cache"
-    return home / "ragkit"
-
-
-def _build(folder: Path, versions: dict[str, str]) -> None:
-    """Write the corpus beside its place, then rename the whole folder into it."""
-    from ragkit.datasets.folder import Dataset, save_dataset
-
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".docstrings-"))
-    try:
-        save_dataset(Dataset(*docstring_frames(list(versions))), temporary)
-        os.chmod(temporary, 0o755)
-        os.rename(temporary, folder)
-    except OSError:
-        # Another process was faster: its folder is as good.
-        if not (folder / "corpus.jsonl").is_file():
-            raise
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    return home / "ragkit" / f"docstrings-{key}"
 
 
 def docstring_frames(packages: list[str]) -> tuple:

@@ -11,16 +11,19 @@ import gzip
 import io
 import json
 import os
+import re
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pandas as pd
 
 from ragkit.datasets.archives import Readable, TarPath, enter, open_bytes
 from ragkit.frames.messages import count
+
+_LONGEST_CELL = 2**31 - 1  # of a CSV; the csv module takes 131,072 characters unasked
 
 
 def as_path(path: Any) -> Readable:
@@ -54,45 +57,56 @@ def is_table(path: Readable) -> bool:
     return suffix(path) in (".jsonl", ".json", ".ndjson", ".csv", ".parquet")
 
 
+def refuse_table(path: Any, who: str, instead: str) -> None:
+    """Refuse a name under which the readers would expect a table with named columns."""
+    if is_table(Path(path)):
+        kind = suffix(Path(path))
+        raise ValueError(
+            f"{who} writes no {kind}, as the name {Path(path).name!r} says; end it with {instead}."
+        )
+
+
 def lines(path: Readable, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Give the number and the text of each line that is not blank."""
+    for number, text in enumerate(_decoded(path, encoding), 1):
+        line = text.rstrip("\r\n")
+        if line.strip():
+            yield number, line
+
+
+def _decoded(path: Readable, encoding: str, newline: str | None = None) -> Iterator[str]:
+    """Give the lines with their ends, without a byte-order mark."""
     with open_bytes(path) as file:
-        for number, text in enumerate(_decoded_lines(file, path.name, encoding), 1):
-            line = text.removeprefix("\ufeff") if number == 1 else text
-            line = line.rstrip("\r\n")
-            if line.strip():
-                yield number, line
+        head = file.peek(1)  # type: ignore[attr-defined]
+        # Lone carriage returns end lines where nothing else does; elsewhere a text may hold one.
+        end = None if b"\r" in head and b"\n" not in head else "\n"
+        try:
+            stream = io.TextIOWrapper(file, encoding, newline=end if newline is None else newline)
+            for number, text in enumerate(stream):
+                yield text if number else text.removeprefix("\ufeff")
+        except LookupError:
+            raise ValueError(
+                f"unknown encoding {encoding!r}; write 'utf-8', 'latin-1' or 'utf-16', say."
+            ) from None
+        except UnicodeDecodeError as error:
+            raise _undecodable(path, encoding) or error from None
 
 
-def _decoded_lines(file: IO[bytes], name: str, encoding: str) -> Iterator[str]:
-    """Cut at line ends, which are one byte in all encodings but the wide ones."""
-    if _line_end(encoding) != b"\n":
-        yield from _decode(file.read(), name, encoding).split("\n")
-        return
-    for number, raw in enumerate(file, 1):
-        yield _decode(raw, name, encoding, number)
-
-
-def _line_end(encoding: str) -> bytes:
+def _undecodable(path: Readable, encoding: str) -> ValueError | None:
+    """Find the line that cannot be decoded: a stream decodes ahead of the line it gives."""
+    with open_bytes(path) as file:
+        raw = file.read()
     try:
-        return "\n".encode(encoding)
-    except LookupError:
-        raise ValueError(
-            f"unknown encoding {encoding!r}; write 'utf-8', 'latin-1' or 'utf-16', say."
-        ) from None
-
-
-def _decode(raw: bytes, name: str, encoding: str, line: int = 1) -> str:
-    """Decode what starts on this line; an error names the line it is on."""
-    try:
-        return raw.decode(encoding)
+        raw.decode(encoding)
     except UnicodeDecodeError as error:
         before = raw[: error.start]
+        line = 1 + len(re.findall("\r\n?|\n", before.decode(encoding, "ignore")))
         other = "utf-16" if raw[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
-        raise ValueError(
-            f"{name}, line {line + before.count(10)} is not {encoding}: {error.reason} at byte "
+        return ValueError(
+            f"{path.name}, line {line} is not {encoding}: {error.reason} at byte "
             f"{error.start - before.rfind(10) - 1}; give encoding=, for example encoding={other!r}."
-        ) from None
+        )
+    return None
 
 
 def json_lines(path: Readable, encoding: str = "utf-8") -> Iterator[tuple[int, dict[str, Any]]]:
@@ -108,7 +122,7 @@ def json_lines(path: Readable, encoding: str = "utf-8") -> Iterator[tuple[int, d
 
 
 def table(path: Readable, encoding: str = "utf-8") -> pd.DataFrame:
-    """Read a JSONL, CSV, TSV or parquet file as a frame of strings (JSON and parquet keep their types)."""
+    """Read a JSONL, CSV or parquet file as a frame (of CSV, all cells are strings)."""
     kind = suffix(path)
     if kind == ".json" and next((text for _, text in lines(path, encoding)), "").lstrip().startswith("["):
         return _json_array(path, encoding)
@@ -118,10 +132,7 @@ def table(path: Readable, encoding: str = "utf-8") -> pd.DataFrame:
         return _parquet(path)
     if kind == ".csv":
         return _csv(path, encoding)
-    rows = [text.split("\t") for _, text in lines(path, encoding)]
-    if not rows:
-        return pd.DataFrame()
-    return pd.DataFrame([dict(zip(rows[0], row)) for row in rows[1:]], columns=rows[0])
+    raise ValueError(f"{path.name} is no JSONL, CSV or parquet file; its name must say what it is.")
 
 
 def _json_array(path: Readable, encoding: str) -> pd.DataFrame:
@@ -136,25 +147,33 @@ def _json_array(path: Readable, encoding: str) -> pd.DataFrame:
 
 
 def _csv(path: Readable, encoding: str) -> pd.DataFrame:
-    _line_end(encoding)
-    with open_bytes(path) as file:
-        text = _decode(file.read(), path.name, encoding).removeprefix("\ufeff")
     # Through the standard library: pandas would turn the ids "NA" and "001" into NaN and 1.
-    limit = csv.field_size_limit(max(len(text), 1))
+    reader = csv.reader(_decoded(path, encoding, newline=""), strict=True)
+    limit = csv.field_size_limit(_LONGEST_CELL)
     try:
-        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if any(row)]
+        rows = [row for row in reader if any(row)]
     except csv.Error as error:
-        raise ValueError(f"{path.name} cannot be read as CSV: {error}.") from None
+        raise ValueError(
+            f"{path.name}, line {reader.line_num} cannot be read as CSV: {error}; a quotation mark inside a "
+            "quoted cell is written twice."
+        ) from None
     finally:
         csv.field_size_limit(limit)
-    if not rows:
-        return pd.DataFrame()
     for number, row in enumerate(rows[1:], 2):
         if len(row) != len(rows[0]):
             raise ValueError(
                 f"{path.name}, row {number} has {count(len(row), 'field')}; the header has {len(rows[0])}."
             )
-    return pd.DataFrame(rows[1:], columns=rows[0])
+    return with_header(rows[0], rows[1:], path.name) if rows else pd.DataFrame()
+
+
+def with_header(header: list[str], rows: list[list[str]], what: str) -> pd.DataFrame:
+    """Make a table of rows under a header, which names each column once."""
+    named = [name for name in header if name.strip()]
+    twice = [name for name in dict.fromkeys(named) if named.count(name) > 1]
+    if twice:
+        raise ValueError(f"{what} names the column {twice[0]!r} twice; give each column a name of its own.")
+    return pd.DataFrame(rows, columns=header)
 
 
 def _parquet(path: Readable) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Whole data sets: BEIR folders and archives, the corpora that come with the package, and saving one."""
+"""Loading whole data sets: BEIR folders and archives, and the corpora that come with the package."""
 
 from __future__ import annotations
 
@@ -8,47 +8,21 @@ import os
 import re
 import zipfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ragkit.datasets.archives import Readable, TarPath, open_bytes
 from ragkit.datasets.columns import NAMES
-from ragkit.datasets.files import as_path, lines, write_atomic
-from ragkit.datasets.qrels import read_qrels, write_qrels
-from ragkit.datasets.texts import json_rows, read_docs, read_queries, write_queries
-from ragkit.frames import as_docs, as_qrels, as_queries, check_choice, check_frame, some, warn
+from ragkit.datasets.dataset import Dataset, Vectors, data_file, spans_file, split_files
+from ragkit.datasets.files import as_path, lines
+from ragkit.datasets.qrels import read_qrels
+from ragkit.datasets.saving import save_once
+from ragkit.datasets.texts import read_docs, read_queries
+from ragkit.frames import check_choice, some, warn
 from ragkit.frames.messages import count
 from ragkit.frames.mixups import brief
-
-_ENDINGS = (".jsonl", ".jsonl.gz", ".json", ".ndjson", ".tsv", ".tsv.gz", ".csv", ".csv.gz", ".parquet")
-
-
-class Vectors(NamedTuple):
-    """Ready vectors of a data set: one row per row of its documents and of its queries."""
-
-    docs: np.ndarray
-    queries: np.ndarray | None
-
-
-class Dataset(NamedTuple):
-    """Documents with queries and judgements; what a data set lacks is None."""
-
-    docs: pd.DataFrame
-    queries: pd.DataFrame | None = None
-    qrels: pd.DataFrame | None = None
-    spans: pd.DataFrame | None = None
-    vectors: Vectors | None = None
-
-    def __repr__(self) -> str:
-        parts = []
-        for name, part in zip(self._fields, self):
-            if isinstance(part, pd.DataFrame):
-                parts.append(f"{name}: {len(part):,} rows of {', '.join(map(str, part.columns))}")
-            elif part is not None:
-                parts.append(f"{name}: {part.docs.shape[1]} dimensions")
-        return "Dataset(" + "; ".join(parts) + ")"
 
 
 def load_dataset(
@@ -121,15 +95,15 @@ def load_dataset(
     (12, ['query_id', 'doc_id', 'relevance', 'subtopic'])
     """
     folder = _find(name)
-    corpus = _file(folder, "corpus")
+    corpus = data_file(folder, "corpus")
     if corpus is None:
         raise FileNotFoundError(f"{folder} holds no corpus.jsonl; found {some(sorted(_names(folder)), 10)}.")
     docs = read_docs(corpus, encoding=encoding)
-    queries_file, qrels_file = _file(folder, "queries"), _qrels_file(folder, split)
+    queries_file, qrels_file = data_file(folder, "queries"), _qrels_file(folder, split)
     queries = None if queries_file is None else read_queries(queries_file, encoding=encoding)
     qrels = None if qrels_file is None else read_qrels(qrels_file, encoding=encoding)
-    spans_file = folder / "spans.tsv"
-    spans = _read_spans(spans_file, encoding) if spans_file.is_file() else None
+    spans_path = spans_file(folder)
+    spans = None if spans_path is None else _read_spans(spans_path, encoding)
     if spans is not None:
         _warn_of_lost_spans(docs, spans)
     if qrels is not None:
@@ -184,9 +158,7 @@ def _find(name: Any) -> Readable:
     if isinstance(name, str) and name in known:
         return known[name]
     if name == "docstrings":
-        from ragkit.datasets.docstrings import docstrings_folder
-
-        return docstrings_folder()
+        return _docstrings()
     if not isinstance(name, (str, os.PathLike, zipfile.Path, TarPath)):
         raise TypeError(
             f"load_dataset needs the name of a data set, {sorted([*known, 'docstrings'])}, or a path; "
@@ -212,11 +184,22 @@ def _find(name: Any) -> Readable:
     raise FileNotFoundError(f"there is no folder or archive {str(name)!r}; the known data sets are {names}.")
 
 
+def _docstrings() -> Path:
+    """Give the cached corpus of the versions installed, made when it is first asked for."""
+    from ragkit.datasets import docstrings
+
+    versions = docstrings.installed_versions()
+    folder = docstrings.cached_folder(versions)
+    if not (folder / "corpus.jsonl").is_file():
+        save_once(Dataset(*docstrings.docstring_frames(list(versions))), folder)
+    return folder
+
+
 def _inside(archive: Any, name: str) -> Readable:
     """Find the folder with the corpus in an archive: its root, or one not far below."""
     level = [archive]
     for _ in range(4):
-        found = [folder for folder in level if _file(folder, "corpus") is not None]
+        found = [folder for folder in level if data_file(folder, "corpus") is not None]
         if len(found) > 1:
             raise ValueError(
                 f"{name} holds several data sets: {some([f.name for f in found], 20)}; unpack it, and give "
@@ -232,24 +215,9 @@ def _names(folder: Readable) -> list[str]:
     return [f.name for f in folder.iterdir()]
 
 
-def _file(folder: Readable, stem: str) -> Readable | None:
-    return next((folder / (stem + e) for e in _ENDINGS if (folder / (stem + e)).is_file()), None)
-
-
 def _qrels_file(folder: Readable, split: str | None) -> Readable | None:
-    """Find the judgements of a split, in ``qrels/`` or beside the corpus."""
-    found: dict[str, Readable] = {}
-    inside = folder / "qrels"
-    files: list[Any] = sorted(inside.iterdir(), key=lambda f: f.name) if inside.is_dir() else []
-    for file in files:
-        stem = re.sub(r"\.(tsv|txt|csv|jsonl|qrels)(\.gz)?$", "", file.name)
-        if file.is_file() and not file.name.startswith("."):
-            found[stem] = file
-    alone = next(
-        (folder / n for n in ("qrels.tsv", "qrels.tsv.gz", "qrels.txt") if (folder / n).is_file()), None
-    )
-    if alone is not None:
-        found.setdefault("test", alone)
+    """Choose the judgements of a split."""
+    found = split_files(folder)
     if split is not None:
         return found[check_choice("split", split, sorted(found))]
     if "test" in found or len(found) < 2:
@@ -290,7 +258,7 @@ def _read_spans(path: Readable, encoding: str) -> pd.DataFrame:
     if rows and rows[0][1][0].strip().lower() in NAMES["query_id"]:
         rows = rows[1:]
     for number, row in rows:
-        if len(row) != 4 or not (row[2].strip().isdigit() and row[3].strip().isdigit()):
+        if len(row) != 4 or not all(re.fullmatch(r"\s*[0-9]+\s*", cell) for cell in row[2:]):
             raise ValueError(
                 f"{path.name}, line {number} must hold query, document, start and end, separated by tabs."
             )
@@ -321,11 +289,17 @@ def _by_id(ids: np.ndarray, vectors: np.ndarray, wanted: pd.Series, what: str) -
     at = pd.Index(ids.astype(str).astype(object)).get_indexer(wanted.astype(object))
     if (at < 0).any():
         raise ValueError(f"{what} has no vector for {some(wanted[at < 0])}.")
-    return vectors[at].astype(np.float32)
+    return vectors[at].astype(np.float64 if vectors.dtype == np.float64 else np.float32)
 
 
 def _with_titles(docs: pd.DataFrame, spans: pd.DataFrame | None) -> tuple[pd.DataFrame, pd.DataFrame | None]:
     title = docs["title"].astype(object)
+    odd = [n for n, value in enumerate(title) if not isinstance(value, str)]
+    if odd:
+        raise TypeError(
+            f"join_title needs titles that are text; document {docs['doc_id'].iloc[odd[0]]!r} has "
+            f"{brief(title.iloc[odd[0]])}. Write it in quotation marks, or load without join_title."
+        )
     head = title.where(title == "", title + " ")
     joined = docs.assign(text=pd.Series((head + docs["text"].astype(object)).to_numpy(), dtype="str"))
     if spans is None:
@@ -333,52 +307,3 @@ def _with_titles(docs: pd.DataFrame, spans: pd.DataFrame | None) -> tuple[pd.Dat
     moved = spans["doc_id"].astype(object).map(dict(zip(docs["doc_id"], head.map(len)))).fillna(0)
     shift = moved.to_numpy(dtype=np.int64)
     return joined, spans.assign(start=spans["start"] + shift, end=spans["end"] + shift)
-
-
-def save_dataset(data: Dataset, folder: Any, *, split: str = "test") -> None:
-    """Write a data set as a BEIR folder, with what :func:`load_dataset` reads.
-
-    Parameters
-    ----------
-    data : Dataset, or tuple (docs, queries, qrels, spans, vectors)
-        None where there is nothing.
-    folder : str or path
-        Made if it is not there; each file is written under another name first, then renamed.
-    split : str, default="test"
-        Name of the judgements' file.
-
-    See Also
-    --------
-    load_dataset : The other way.
-    """
-    if not isinstance(data, tuple) or len(data) > len(Dataset._fields):
-        raise TypeError(f"save_dataset needs a Dataset, or a tuple {Dataset._fields}; got {brief(data)}.")
-    parts = Dataset(*data)
-    if not re.fullmatch(r"[\w.-]+", split) or split.startswith("."):
-        raise ValueError(f"split must be a plain file name; got {split!r}.")
-    home = Path(folder).expanduser()
-    home.mkdir(parents=True, exist_ok=True)
-    write_atomic(home / "corpus.jsonl", json_rows(as_docs(parts.docs), "doc_id"))
-    if parts.queries is not None:
-        write_queries(as_queries(parts.queries), home / "queries.jsonl")
-    if parts.qrels is not None:
-        (home / "qrels").mkdir(exist_ok=True)
-        write_qrels(as_qrels(parts.qrels), home / "qrels" / f"{split}.tsv")
-    if parts.spans is not None:
-        names = ["query_id", "doc_id", "start", "end"]
-        rows = check_frame(parts.spans, names, "spans")[names].itertuples(index=False)
-        head = ["query-id\tcorpus-id\tstart\tend\n"]
-        write_atomic(home / "spans.tsv", [*head, *(f"{q}\t{d}\t{s}\t{e}\n" for q, d, s, e in rows)])
-    if parts.vectors is not None:
-        _write_vectors(home / "vectors.npz", parts)
-
-
-def _write_vectors(path: Path, parts: Dataset) -> None:
-    vectors = Vectors(*parts.vectors)  # type: ignore[misc]
-    arrays = {"doc_ids": np.array(list(as_docs(parts.docs)["doc_id"]), dtype=str), "docs": vectors.docs}
-    if vectors.queries is not None and parts.queries is not None:
-        arrays["query_ids"] = np.array(list(as_queries(parts.queries)["query_id"]), dtype=str)
-        arrays["queries"] = vectors.queries
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.npz")
-    np.savez_compressed(temporary, allow_pickle=False, **arrays)  # type: ignore[arg-type]
-    os.replace(temporary, path)

@@ -9,8 +9,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.datasets.columns import NAMES, named, split_lines, words
-from ragkit.datasets.files import is_table, need_file, suffix, table, write_atomic
+from ragkit.datasets.archives import Readable
+from ragkit.datasets.columns import NAMES, as_number, cells, named, words
+from ragkit.datasets.files import (
+    is_table,
+    lines,
+    need_file,
+    refuse_table,
+    suffix,
+    table,
+    with_header,
+    write_atomic,
+)
 from ragkit.frames import as_qrels
 from ragkit.frames.messages import count
 
@@ -45,16 +55,15 @@ def read_qrels(path: Any, *, subtopics: bool | None = None, encoding: str = "utf
     found = need_file(path)
     if is_table(found):
         frame = named(table(found, encoding), ("query_id", "doc_id", "relevance"), found.name)
-        return as_qrels(frame)
-    rows = split_lines(found, encoding)
+        grades = [_grade(v, found.name, n, "record") for n, v in enumerate(frame["relevance"], 1)]
+        return as_qrels(frame.assign(relevance=grades))
+    rows = list(lines(found, encoding))
     if not rows:
         return as_qrels({})
-    header = _header(rows[0][1])
+    header = _header(rows[0][1].split())
     if header:
-        frame = _qrels_with_header(rows, header, found.name)
-    else:
-        frame = _qrels_without_header(rows, found.name, subtopics)
-    return as_qrels(frame)
+        return as_qrels(_qrels_with_header(rows[1:], header, found.name))
+    return as_qrels(_qrels_without_header(_cut(rows, found), found.name, subtopics))
 
 
 def _header(fields: list[str]) -> list[str]:
@@ -64,57 +73,68 @@ def _header(fields: list[str]) -> list[str]:
     return lowered if len(lowered) > 2 and all(f in known for f in lowered) else []
 
 
-def _qrels_with_header(rows: list, header: list[str], what: str) -> pd.DataFrame:
+def _qrels_with_header(rows: list[tuple[int, str]], header: list[str], what: str) -> pd.DataFrame:
     body = []
-    for number, fields, text in rows[1:]:
+    for number, text in rows:
         # A subtopic may be empty or hold blanks, so a table with tabs is cut at its tabs.
-        cells = text.split("\t") if "\t" in text else fields
+        cells = text.split("\t") if "\t" in text else text.split()
         if not len(header) - ("subtopic" in header) <= len(cells) <= len(header):
             raise ValueError(
                 f"{what}, line {number} has {count(len(cells), 'field')}; the header has {len(header)}."
             )
         cells = [cell.strip() for cell in cells]
         body.append([*cells, *[""] * (len(header) - len(cells))])
-    frame = named(pd.DataFrame(body, columns=header), ("query_id", "doc_id", "relevance"), what)
-    numbers = [number for number, _, _ in rows[1:]]
-    return frame.assign(relevance=[_grade(v, what, n) for v, n in zip(frame["relevance"], numbers)])
+    frame = named(with_header(header, body, what), ("query_id", "doc_id", "relevance"), what)
+    return frame.assign(relevance=[_grade(v, what, n) for v, (n, _) in zip(frame["relevance"], rows)])
 
 
-def _qrels_without_header(rows: list, what: str, subtopics: bool | None) -> pd.DataFrame:
+def _cut(rows: list[tuple[int, str]], path: Readable) -> list[tuple[int, list[str]]]:
+    """Cut lines into three or four columns: at tabs where these alone make a table, else at any blanks."""
+    tabbed = [[cell.strip() for cell in text.split("\t")] for _, text in rows]
+    blank = [text.split() for _, text in rows]
+    numbers = [number for number, _ in rows]
+    if {len(cells) for cells in tabbed} in ({3}, {4}) and all(map(all, tabbed)):
+        # TREC's columns may be separated by tabs here and blanks there; the iteration gives them away.
+        trec = all(len(fields) == 4 and fields[1].upper() in ("0", "Q0") for fields in blank)
+        return list(zip(numbers, blank if trec and suffix(path) != ".tsv" else tabbed))
+    fields = (t if len(b) > 4 and len(t) in (3, 4) else b for b, t in zip(blank, tabbed))
+    return list(zip(numbers, fields))
+
+
+def _qrels_without_header(
+    rows: list[tuple[int, list[str]]], what: str, subtopics: bool | None
+) -> pd.DataFrame:
     width = len(rows[0][1])
     if width not in (3, 4):
         raise ValueError(
-            f"{what}, line {rows[0][0]} has {width} fields; judgements have 4 (query, iteration, document, "
-            "grade), or 3 (query, document, grade)."
+            f"{what}, line {rows[0][0]} has {count(width, 'field')}; judgements have 4 (query, iteration, "
+            "document, grade), or 3 (query, document, grade)."
         )
-    for number, fields, _ in rows:
+    for number, fields in rows:
         if len(fields) != width:
             raise ValueError(
                 f"{what}, line {number} has {count(len(fields), 'field')}; the first line has {width}."
             )
     table_ = pd.DataFrame(
         {
-            "query_id": [f[0] for _, f, _ in rows],
-            "doc_id": [f[-2] for _, f, _ in rows],
-            "relevance": [_grade(f[-1], what, number) for number, f, _ in rows],
+            "query_id": [f[0] for _, f in rows],
+            "doc_id": [f[-2] for _, f in rows],
+            "relevance": [_grade(f[-1], what, number) for number, f in rows],
         }
     )
     if width == 3 or subtopics is False:
         return table_
-    with_topic = table_.assign(subtopic=[f[1] for _, f, _ in rows])
+    with_topic = table_.assign(subtopic=[f[1] for _, f in rows])
     repeated = table_.duplicated(["query_id", "doc_id"]).any()
     distinct = not with_topic.duplicated(["query_id", "doc_id", "subtopic"]).any()
     return with_topic if subtopics or (subtopics is None and repeated and distinct) else table_
 
 
-def _grade(text: str, what: str, number: int) -> int:
-    try:
-        value = float(text)
-    except ValueError:
-        value = np.nan
-    if not np.isfinite(value) or value != np.floor(value):
-        raise ValueError(f"{what}, line {number}: a grade must be a whole number; got {text!r}.")
-    return int(value)
+def _grade(value: Any, what: str, at: int, unit: str = "line") -> int:
+    grade = as_number(str(value))
+    if not np.isfinite(grade) or grade != np.floor(grade):
+        raise ValueError(f"{what}, {unit} {at}: a grade must be a whole number; got {value!r}.")
+    return int(grade)
 
 
 def write_qrels(qrels: Any, path: Any) -> None:
@@ -130,13 +150,15 @@ def write_qrels(qrels: Any, path: Any) -> None:
     Raises
     ------
     ValueError
-        If an id holds blanks (tabs, for BEIR's form), which the format cannot hold.
+        If an id holds blanks (for BEIR's form: tabs, or blanks at an edge), which the format cannot hold, or
+        the name ends as that of a table of another form (``.csv``, ``.jsonl``).
 
     See Also
     --------
     read_qrels : The other way.
     """
     frame = as_qrels(qrels)
+    refuse_table(path, "write_qrels", "'.tsv' for BEIR's form or '.txt' for TREC's")
     topic = subtopic_texts(frame) if "subtopic" in frame.columns else None
     if suffix(Path(path)) == ".tsv":
         write_atomic(path, _beir_qrels(frame, topic))
@@ -149,13 +171,11 @@ def write_qrels(qrels: Any, path: Any) -> None:
 
 def _beir_qrels(frame: pd.DataFrame, topic: pd.Series | None) -> Iterator[str]:
     yield "query-id\tcorpus-id\tscore" + ("" if topic is None else "\tsubtopic") + "\n"
-    topics = [""] * len(frame) if topic is None else topic.tolist()
-    for q, d, r, t in zip(frame["query_id"], frame["doc_id"], frame["relevance"], topics):
-        if any("\t" in cell or "\n" in cell for cell in (q, d, t)):
-            raise ValueError(
-                f"query {q!r}, document {d!r}: an id or subtopic holds a tab or a line end; rename it."
-            )
-        yield f"{q}\t{d}\t{r}" + ("" if topic is None else f"\t{t}") + "\n"
+    columns = [cells(frame["query_id"], "query_id"), cells(frame["doc_id"], "doc_id")]
+    columns.append(frame["relevance"].astype(str).tolist())
+    if topic is not None:
+        columns.append(cells(topic, "subtopic"))
+    yield from ("\t".join(row) + "\n" for row in zip(*columns))
 
 
 def subtopic_texts(qrels: pd.DataFrame) -> pd.Series:

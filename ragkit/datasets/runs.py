@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.datasets.columns import finite, named, split_lines, words
-from ragkit.datasets.files import is_table, need_file, table, write_atomic
-from ragkit.frames import as_run, check_choice, rank_by_score, warn
+from ragkit.datasets.columns import finite, named, words
+from ragkit.datasets.files import is_table, lines, need_file, refuse_table, table, write_atomic
+from ragkit.frames import as_run, check_choice, rank_by_score, unit_column, warn
 from ragkit.frames.messages import count
 
 
@@ -45,7 +45,8 @@ def read_run(path: Any, *, order: str = "score", encoding: str = "utf-8") -> pd.
     if is_table(found):
         return _run_table(table(found, encoding), found.name)
     rows = []
-    for number, fields, _ in split_lines(found, encoding):
+    for number, text in lines(found, encoding):
+        fields = text.split()
         if len(fields) != 6:
             raise ValueError(
                 f"{found.name}, line {number} has {count(len(fields), 'field')}; a run has 6: query, Q0, "
@@ -93,7 +94,8 @@ def write_run(run: Any, path: Any, *, tag: str = "ragkit", score: str = "score")
     Raises
     ------
     ValueError
-        If an id or the tag holds blanks, which the format cannot hold.
+        If an id or the tag holds blanks, which the format cannot hold, or the name ends as that of a table
+        (``.csv``, ``.jsonl``).
 
     Warns
     -----
@@ -105,16 +107,14 @@ def write_run(run: Any, path: Any, *, tag: str = "ragkit", score: str = "score")
     read_run : The other way.
     """
     check_choice("score", score, ["score", "rank"])
+    refuse_table(path, "write_run", "'.txt' or '.run'")
     frame = as_run(run)
-    unit = "chunk_id" if "chunk_id" in frame.columns else "doc_id"
+    unit = unit_column(frame)
     query, docs = words(frame["query_id"], "query_id"), words(frame[unit], unit)
     words(pd.Series([tag]), "tag")
     values = frame["score"] if score == "score" else 1.0 / frame["rank"]
-    if score == "score" and not rank_by_score(frame)[unit].astype(object).equals(frame[unit].astype(object)):
-        warn(
-            "the run's scores do not fall with its rank, so trec_eval and read_run would order it anew; "
-            "write_run(..., score='rank') keeps the order."
-        )
+    if score == "score":
+        warn_of_order(frame, "write_run", "trec_eval and read_run", "write_run(..., score='rank')")
     write_atomic(
         path,
         (
@@ -122,3 +122,13 @@ def write_run(run: Any, path: Any, *, tag: str = "ragkit", score: str = "score")
             for q, d, r, s in zip(query, docs, frame["rank"].tolist(), values.astype(float).tolist())
         ),
     )
+
+
+def warn_of_order(run: pd.DataFrame, who: str, reader: str, remedy: str) -> None:
+    """Warn if the scores order the run otherwise than its ranks, for what reads scores alone."""
+    unit = unit_column(run)
+    if not rank_by_score(run)[unit].astype(object).equals(run[unit].astype(object)):
+        warn(
+            f"{who}: the run's scores do not fall with its rank, so {reader} would order it anew; {remedy} "
+            "keeps the order."
+        )

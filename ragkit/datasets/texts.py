@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from ragkit.datasets.archives import Readable
-from ragkit.datasets.columns import NAMES, named
-from ragkit.datasets.files import is_table, lines, need_file, suffix, table, write_atomic
+from ragkit.datasets.columns import NAMES, cells, named, tab_table
+from ragkit.datasets.files import is_table, lines, need_file, refuse_table, suffix, table, write_atomic
 from ragkit.frames import as_docs, as_queries
-from ragkit.frames.messages import count
+from ragkit.frames.mixups import brief
 
 
 def read_docs(path: Any, *, encoding: str = "utf-8") -> pd.DataFrame:
@@ -82,29 +82,23 @@ def read_queries(path: Any, *, encoding: str = "utf-8") -> pd.DataFrame:
 def _records(path: Readable, id_name: str, encoding: str) -> pd.DataFrame:
     """Read rows with an id and a text, whatever the file calls them."""
     if is_table(path):
-        frame = named(table(path, encoding), (id_name, "text"), path.name)
+        rows = table(path, encoding)
     else:
-        frame = _tab_separated(path, id_name, encoding)
+        rows = tab_table(path, encoding, [id_name, "text"], lambda first: _is_header(first[0], id_name))
+    frame = named(rows, (id_name, "text"), path.name)
     for name in ("title", "text"):
         if name in frame.columns:
             values = frame[name].astype(object)
-            frame[name] = pd.Series(values.where(values.notna(), ""), dtype="str" if not len(frame) else None)
+            texts = values.where(values.notna(), "").tolist()
+            frame[name] = pd.Series(texts, dtype=None if texts else "str")
     if "metadata" in frame.columns and not any(frame["metadata"].astype(bool)):
         frame = frame.drop(columns="metadata")  # BEIR writes an empty one to each query
     return frame
 
 
-def _tab_separated(path: Readable, id_name: str, encoding: str) -> pd.DataFrame:
-    rows = [(number, text.split("\t")) for number, text in lines(path, encoding)]
-    header = bool(rows) and rows[0][1][0].strip().lower() in NAMES[id_name]
-    names = rows[0][1] if header else [id_name, "text"]
-    for number, row in rows[header:]:
-        if len(row) != len(names):
-            raise ValueError(
-                f"{path.name}, line {number} has {count(len(row), 'field')}; expected {len(names)}, "
-                f"separated by tabs: {', '.join(names)}."
-            )
-    return named(pd.DataFrame([row for _, row in rows[header:]], columns=names), (id_name, "text"), path.name)
+def _is_header(first: str, id_name: str) -> bool:
+    """Say whether a line of a TSV starts with the name of a column, not with an id."""
+    return first.strip().lower() in (*NAMES[id_name], *NAMES["text"], "title")
 
 
 def _topics(text: str, what: str) -> list[dict[str, str]]:
@@ -144,7 +138,8 @@ def write_queries(queries: Any, path: Any) -> None:
     Raises
     ------
     ValueError
-        If a text holds a tab or a line end, which the second form cannot hold.
+        If a text holds a tab or a line end, or an id has blanks at an edge, which the second form cannot
+        hold; or the name ends as that of a table of another form (``.csv``).
 
     See Also
     --------
@@ -154,17 +149,39 @@ def write_queries(queries: Any, path: Any) -> None:
     if suffix(Path(path)) == ".jsonl":
         write_atomic(path, json_rows(frame, "query_id"))
         return
-    for q, text in zip(frame["query_id"], frame["text"]):
-        if any(c in q or c in text for c in "\t\n\r"):
-            raise ValueError(f"query {q!r} holds a tab or a line end; write it to a .jsonl file.")
-    write_atomic(path, (f"{q}\t{text}\n" for q, text in zip(frame["query_id"], frame["text"])))
+    refuse_table(path, "write_queries", "'.jsonl' or '.tsv'")
+    for q, text in zip(cells(frame["query_id"], "query_id"), frame["text"]):
+        if any(c in text for c in "\t\n\r"):
+            raise ValueError(f"the text of query {q!r} holds a tab or a line end; write it to a .jsonl file.")
+    lines_ = [f"{q}\t{text}\n" for q, text in zip(frame["query_id"], frame["text"])]
+    # A first query that is called like a column would be read as the header.
+    header = ["query_id\ttext\n"] if len(frame) and _is_header(frame["query_id"].iloc[0], "query_id") else []
+    write_atomic(path, [*header, *lines_])
 
 
 def json_rows(frame: pd.DataFrame, id_name: str) -> Iterator[str]:
     """Give one line of JSON per row, with the id under BEIR's name ``_id``; missing cells are left out."""
+    if "_id" in frame.columns:
+        raise ValueError(f"the column '_id' is what BEIR's files call {id_name}; rename it or drop it.")
     for row in frame.to_dict("records"):
         item = {"_id": str(row.pop(id_name))}
         for name, value in row.items():
             if not (pd.api.types.is_scalar(value) and pd.isna(value)):
                 item[str(name)] = value.item() if isinstance(value, np.generic) else value
-        yield json.dumps(item, ensure_ascii=False) + "\n"
+        try:
+            yield json.dumps(item, ensure_ascii=False) + "\n"
+        except (TypeError, ValueError) as error:
+            raise _not_json(item, error) from None
+
+
+def _not_json(item: dict[str, Any], error: Exception) -> Exception:
+    """Name the cell that JSON cannot hold."""
+    for name, value in item.items():
+        try:
+            json.dumps(value)
+        except (TypeError, ValueError):
+            return ValueError(
+                f"column {name!r} holds {brief(value)} of type {type(value).__name__}, which JSON cannot "
+                "hold; turn it into strings, numbers or lists, or drop it."
+            )
+    return error
