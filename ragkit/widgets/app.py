@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import importlib.util
 import json
 import subprocess
 import sys
 import tempfile
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,17 +17,27 @@ import pandas as pd
 from ragkit.bm25 import KeywordIndex
 from ragkit.chunking import chunk
 from ragkit.datasets import load_dataset
-from ragkit.frames import as_docs, check_top_k
+from ragkit.datasets.archives import open_bytes
+from ragkit.datasets.columns import tab_table
+from ragkit.datasets.files import json_lines, suffix, table
+from ragkit.frames import as_docs, check_top_k, some, warn
 from ragkit.hybrid import HybridSearch
 from ragkit.text.lsa import LSAEmbedder
 from ragkit.vectors import VectorStore
 from ragkit.widgets.lab import Lab, explore
 
 TEXTS = (".txt", ".md", ".markdown", ".rst")
-TABLES = {".csv": ",", ".tsv": "\t"}
+TABLES = (".csv", ".tsv")
 LINES = (".jsonl", ".ndjson")
 _TEXT_COLUMNS = ("text", "body", "content", "abstract", "description")
-_ID_COLUMNS = ("doc_id", "_id", "id")
+_ID_COLUMNS = ("_id", "doc_id", "id")
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_NARROW = {"utf-8": "UTF-8", "cp1252": "Windows-1252", "latin-1": "Latin-1"}  # the last takes any byte
 
 
 def app(path: str | Path, *, chunk_size: int = 1000) -> Lab:
@@ -77,7 +87,7 @@ def read_documents(path: str | Path) -> pd.DataFrame:
 
     Text and Markdown files are one document each, called by their path, titled by their first heading or
     their name. Of tables and JSON lines every row is a document; its text is in a column called ``text``,
-    ``body``, ``content``, ``abstract`` or ``description``. Hidden files are left out.
+    ``body``, ``content``, ``abstract`` or ``description``. Files may be gzipped. Hidden ones are left out.
 
     Parameters
     ----------
@@ -94,7 +104,13 @@ def read_documents(path: str | Path) -> pd.DataFrame:
     FileNotFoundError
         If there is nothing at `path`.
     ValueError
-        If no document can be read there, or a table has no column of text.
+        If no document can be read there, or a table has no column of text or rows of another width than its
+        header.
+
+    Warns
+    -----
+    RetrievalWarning
+        If a file is not UTF-8 (nor UTF-16 with its mark), or uses an id again, and what becomes of it.
     """
     root = Path(path)
     if not root.exists():
@@ -108,10 +124,7 @@ def read_documents(path: str | Path) -> pd.DataFrame:
     if not rows:
         kinds = ", ".join([*TEXTS, *TABLES, *LINES])
         raise ValueError(f"no document was found in {str(root)!r}; files may end in {kinds}.")
-    frame = pd.DataFrame(rows)
-    twice = frame["doc_id"].duplicated(keep=False)
-    frame.loc[twice, "doc_id"] = frame["file"] + ":" + frame["doc_id"]
-    return as_docs(frame.drop_duplicates("doc_id"))
+    return as_docs(_told_apart(pd.DataFrame(rows)))
 
 
 def serve(path: str | Path, *, port: int = 8866, chunk_size: int = 1000, browser: bool = True) -> int:
@@ -179,72 +192,87 @@ def _notebook(path: Path, chunk_size: int) -> str:
 def _visible(root: Path) -> Iterator[Path]:
     for file in root.rglob("*"):
         parts = file.relative_to(root).parts
-        known = file.suffix.lower() in (*TEXTS, *TABLES, *LINES)
+        known = suffix(file) in (*TEXTS, *TABLES, *LINES)
         if known and file.is_file() and not any(part.startswith(".") for part in parts):
             yield file
 
 
+def _told_apart(docs: pd.DataFrame) -> pd.DataFrame:
+    """Call documents that share an id by their file too, and by a number where one file repeats it."""
+    shared = docs["doc_id"].duplicated(keep=False)
+    ids = docs["doc_id"].where(~shared, docs["file"] + ":" + docs["doc_id"])
+    again = ids.groupby(ids).cumcount()
+    if again.any():
+        warn(
+            f"ids stand more than once in {some(docs['file'][again > 0].unique())}: "
+            f"{some(docs['doc_id'][again > 0].unique())}; all documents are kept, with a number behind the "
+            "id."
+        )
+    return docs.assign(doc_id=ids.where(again == 0, ids + " (" + (again + 1).astype(str) + ")"))
+
+
 def _read(file: Path, name: str) -> Iterator[dict[str, Any]]:
     """Read one file as documents."""
-    kind = file.suffix.lower()
-    if kind in TEXTS:
-        text = _decode(file)
-        yield {"doc_id": name, "title": _title(text, file.stem), "text": text, "file": name}
-    elif kind in TABLES or kind in LINES:
-        table = _table(file, kind)
-        column = _named(table, _TEXT_COLUMNS)
-        if column is None:
-            raise ValueError(
-                f"{name} has no column of text; call one of {list(table.columns)} 'text', or one of "
-                f"{list(_TEXT_COLUMNS)}."
-            )
-        key = _named(table, _ID_COLUMNS)
-        for n, row in enumerate(table.to_dict("records"), 1):
-            text = row[column] if isinstance(row[column], str) else ""
-            own = str(row[key]) if key is not None and row[key] == row[key] else f"{name}:{n}"
-            rest = {str(c): v for c, v in row.items() if c not in (column, key, "doc_id", "file")}
-            yield {"title": _title(text, own), **rest, "doc_id": own, "text": text, "file": name}
-
-
-def _table(file: Path, kind: str) -> pd.DataFrame:
-    if kind in LINES:
-        return pd.DataFrame(
-            [_parsed(line, file, n) for n, line in enumerate(_lines(file), 1) if line.strip()]
-        )
-    return pd.read_csv(file, sep=TABLES[kind], dtype=str, keep_default_na=False, encoding="utf-8-sig")
-
-
-def _lines(file: Path) -> list[str]:
-    # Not splitlines: a text may hold line separators that JSON does not escape.
-    return _decode(file).split("\n")
-
-
-def _parsed(line: str, file: Path, n: int) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except ValueError as error:
+    with open_bytes(file) as opened:
+        data = opened.read()
+    encoding = _encoding(data, name)
+    if suffix(file) in TEXTS:
+        text = data.decode(encoding, errors="replace").removeprefix("\ufeff")
+        stem = Path(file.name.removesuffix(".gz")).stem
+        yield {"doc_id": name, "title": _title(text, stem), "text": text, "file": name}
+        return
+    rows = _rows(file, encoding)
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    column, key = _named(columns, _TEXT_COLUMNS), _named(columns, _ID_COLUMNS)
+    if rows and column is None:
         raise ValueError(
-            f"{file.name}, line {n} is not JSON: {error}; one object per line is needed."
-        ) from None
-    if not isinstance(row, dict):
-        raise ValueError(f'{file.name}, line {n} is not an object; write {{"text": ...}} on each line.')
-    return row
+            f"{name} has no column of text; call one of {columns} 'text', or one of {list(_TEXT_COLUMNS)}."
+        )
+    for n, row in enumerate(rows, 1):
+        text, own = _cell(row.get(column)), _cell(row.get(key)) or f"{name}:{n}"
+        title = _cell(row.get("title")) or _title(text, own)
+        rest = {str(c): v for c, v in row.items() if c not in (column, key, "title", "doc_id", "file")}
+        yield {"title": title, **rest, "doc_id": own, "text": text, "file": name}
 
 
-def _named(table: pd.DataFrame, names: tuple[str, ...]) -> Any:
+def _rows(file: Path, encoding: str) -> list[dict[Any, Any]]:
+    """Read the rows of a table or of JSON lines; numbers of JSON stay what they are."""
+    if suffix(file) in LINES:
+        return [row for _, row in json_lines(file, encoding)]
+    if suffix(file) == ".tsv":
+        found = tab_table(file, encoding, ["id", "text"], lambda first: bool(_named(first, _TEXT_COLUMNS)))
+    else:
+        found = table(file, encoding)
+    return found.to_dict("records")
+
+
+def _cell(value: Any) -> str:
+    """The text of a cell; "" of a missing one."""
+    return "" if value is None or value != value else str(value)
+
+
+def _named(columns: list[Any], names: tuple[str, ...]) -> Any:
     """Find a column by one of several names, whatever its case."""
-    by_name = {str(c).strip().lower(): c for c in table.columns}
+    by_name = {str(c).strip().lower(): c for c in columns}
     return next((by_name[name] for name in names if name in by_name), None)
 
 
-def _decode(file: Path) -> str:
-    """Read a text file: UTF-8, else Windows' western code page, and say so."""
-    data = file.read_bytes()
+def _encoding(data: bytes, name: str) -> str:
+    """Find a text's encoding: by its mark, UTF-8, or else a western code page, which is said."""
+    encoding = next((wide for mark, wide in _MARKS.items() if data.startswith(mark)), None)
+    if encoding is None:
+        encoding = next(narrow for narrow in _NARROW if _fits(data, narrow))
+        if encoding != "utf-8":
+            warn(f"{name} is not UTF-8; read as {_NARROW[encoding]}.")
+    return encoding
+
+
+def _fits(data: bytes, encoding: str) -> bool:
     try:
-        return data.decode("utf-8-sig")
+        data.decode(encoding)
     except UnicodeDecodeError:
-        warnings.warn(f"{file.name} is not UTF-8; read as Windows-1252.", stacklevel=2)
-        return data.decode("cp1252", errors="replace")
+        return False
+    return True
 
 
 def _title(text: str, otherwise: str) -> str:
