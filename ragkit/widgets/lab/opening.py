@@ -82,6 +82,11 @@ def explore(
     --------
     HybridSearch.search : What the sliders call.
 
+    Notes
+    -----
+    The handles of the weight and of lambda_ snap to the marks of their rulers; what is typed does not:
+    see :mod:`ragkit.widgets`.
+
     Examples
     --------
     >>> import ragkit as rk

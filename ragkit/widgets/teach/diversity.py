@@ -77,6 +77,10 @@ def tune_mmr(
     --------
     ragkit.mmr : What the controls call.
     ragkit.mmr_path : The marks of the ruler.
+
+    Notes
+    -----
+    Handles snap to the marks of their ruler; what is typed does not: see :mod:`ragkit.widgets`.
     """
     given = {"lambda_": lambda_, "top_k": top_k, "fetch_k": fetch_k, "scale": scale}
     return TuneMMR(run, vectors, docs, qrels, queries, query, given, metrics, controls)

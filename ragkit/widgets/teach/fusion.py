@@ -74,6 +74,10 @@ def tune_fusion(
     --------
     ragkit.fuse : What the controls call.
     ragkit.weight_path : The marks of the ruler.
+
+    Notes
+    -----
+    Handles snap to the marks of their ruler; what is typed does not: see :mod:`ragkit.widgets`.
     """
     given = {"method": method, "weight": weight, "k": k, "normalize": normalize, "missing": missing,
              "top_k": top_k}  # fmt: skip
