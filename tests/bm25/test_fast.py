@@ -152,6 +152,17 @@ def test_threads_that_share_an_index_find_what_one_finds(room):
     assert len(fast._spare) <= 8
 
 
+def test_threads_under_different_settings_find_what_one_finds():
+    index = rk.KeywordIndex(collection(6, 900, 1.0), tokenizer=str.split)
+    asked = [(f"w{n % 50} w{n % 7}", 0.5 + n % 3, n % 4 / 4) for n in range(60)]
+    wanted = [index.search(query, k1=k1, b=b, top_k=15) for query, k1, b in asked]
+    fresh = rk.KeywordIndex(collection(6, 900, 1.0), tokenizer=str.split)
+    with ThreadPoolExecutor(6) as pool:
+        found = pool.map(lambda a: fresh.search(a[0], k1=a[1], b=a[2], top_k=15), asked)
+        for mine, single in zip(found, wanted, strict=True):
+            pd.testing.assert_frame_equal(mine, single, check_exact=True)
+
+
 # ---------------------------------------------------------------- ties
 
 
