@@ -9,6 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+_NOISE = 1e-12  # cosines of unit vectors are exact to about 1e-15
+_LAZY = 48  # gains computed anew at a time
+
 Order = tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]
 
 
@@ -58,19 +61,38 @@ def dpp_order(rel: np.ndarray, X: np.ndarray, lambda_: float, k: int, slack: flo
 def cover_order(rel: np.ndarray, X: np.ndarray, lambda_: float, k: int, slack: float, gamma: float) -> Order:
     """Facility location: ``l * rel + (1 - l) * sum over the pool of (c + sim)**g - c**g``.
 
-    c is how much of each candidate the picks cover already; sim is the cosine, at least 0.
+    c is how much of each candidate the picks cover already; sim is the cosine, at least 0. The power is
+    concave, so a gain only falls as the cover grows: one computed earlier bounds it from above, and is
+    computed again only where the bound could still be the best (lazy greedy, Minoux 1978).
     """
-    S = np.clip(X @ X.T, 0.0, 1.0)
-    covered = np.zeros(len(rel))
-    picks, parts, left = np.empty(k, dtype=np.int64), np.empty(k), np.ones(len(rel), dtype=bool)
+    n, slack = len(rel), slack * len(rel)
+    S, covered = _positive(X @ X.T), np.zeros(n)
+    gain, fresh, spent = (S**gamma).sum(axis=1), np.ones(n, dtype=bool), 0.0
+    picks, parts, left = np.empty(k, dtype=np.int64), np.empty(k), np.ones(n, dtype=bool)
     for j in range(k):
-        gain = (S + covered) ** gamma if gamma != 0.5 else np.sqrt(S + covered)
-        gain = gain.sum(axis=1) - (covered**gamma).sum()
         values = np.where(left, lambda_ * rel + (1 - lambda_) * gain, -np.inf)
-        picks[j] = i = first_best(values, slack * len(rel))
+        while len(stale := _may_be_best(values, fresh, left, slack)):
+            cover = S[stale] + covered
+            gain[stale] = (np.sqrt(cover) if gamma == 0.5 else cover**gamma).sum(axis=1) - spent
+            fresh[stale] = True
+            values[stale] = lambda_ * rel[stale] + (1 - lambda_) * gain[stale]
+        picks[j] = i = first_best(np.where(fresh, values, -np.inf), slack)
         parts[j], left[i] = gain[i], False
         covered += S[i]
+        spent, fresh[:] = (covered**gamma).sum(), False
     return picks, lambda_ * rel[picks] + (1 - lambda_) * parts, {"coverage_gain": parts}
+
+
+def _positive(cosines: np.ndarray) -> np.ndarray:
+    """Clip cosines to [0, 1]; what is rounding noise is 0, for the root of 1e-16 is not small."""
+    return np.where(cosines < _NOISE, 0.0, np.minimum(cosines, 1.0))
+
+
+def _may_be_best(values: np.ndarray, fresh: np.ndarray, left: np.ndarray, slack: float) -> np.ndarray:
+    """Give the highest of the rows whose bound reaches the best value that is certain."""
+    certain = values[fresh & left].max(initial=-np.inf)
+    rows = np.flatnonzero(~fresh & left & (values >= certain - slack))
+    return rows[np.argsort(-values[rows], kind="stable")[:_LAZY]]
 
 
 def xquad_order(

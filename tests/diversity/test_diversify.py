@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import ragkit as rk
 from ragkit.diversity import diversify, mmr
+from ragkit.diversity.methods import cover_order
 from ragkit.similarity import cosine_similarity
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "pyversity.json"
@@ -140,6 +141,32 @@ def test_sub_queries_are_embedded_by_the_store():
 
 
 # --- bad input -------------------------------------------------------------------------------------------
+
+
+def every_gain(rel, X, lambda_, k, gamma):
+    """Facility location as the formula says: each gain of each candidate, at each step."""
+    S = np.clip(X @ X.T, 0, 1)
+    S[S < 1e-12] = 0
+    covered, picks = np.zeros(len(rel)), []
+    for _ in range(k):
+        gain = ((S + covered) ** gamma).sum(axis=1) - (covered**gamma).sum()
+        values = np.where(np.isin(np.arange(len(rel)), picks), -np.inf, lambda_ * rel + (1 - lambda_) * gain)
+        picks.append(int(np.argmax(values >= values.max() - 1e-12 * len(rel))))
+        covered += S[picks[-1]]
+    return picks
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 70), st.sampled_from([0, 0.3, 0.9, 1]), st.data())
+@settings(max_examples=60, deadline=None)
+def test_cover_skips_only_gains_that_cannot_be_the_best(seed, n, lambda_, data):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, data.draw(st.integers(1, 6)))).round(data.draw(st.integers(0, 3)))
+    X[(X == 0).all(axis=1), 0] = 1
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    rel = rng.random(n).round(data.draw(st.integers(1, 8)))
+    gamma, k = data.draw(st.sampled_from([0.25, 0.5, 1.0])), data.draw(st.integers(1, n))
+    picks, _, _ = cover_order(rel, X, lambda_, k, 1e-12, gamma)
+    assert picks.tolist() == every_gain(rel, X, lambda_, k, gamma)
 
 
 def test_unknown_methods_and_knobs_of_another_method_are_refused():
