@@ -126,11 +126,11 @@ def rank_changes(lines: Lines, units: np.ndarray, depth: int | None) -> tuple[np
     upper, lower = np.where(falls, other, units[j]), np.where(falls, units[j], other)
     w = _crossing(lines.x, lines.y, upper, lower)
     order = np.argsort(w, kind="stable")
+    order = order[w[order] < 1 - _THINNEST]  # what swaps at the very end swaps in no interval
     w, j, step = w[order], j[order], np.where(falls[order], -1, 1)
     edges = _distinct(w)
-    at = np.searchsorted(edges, w - _THINNEST) if len(edges) else np.empty(0, dtype=np.int64)
     ranks = np.zeros((len(edges) + 1, len(units)), dtype=np.int64)
-    np.add.at(ranks, (at + 1, j), step)
+    np.add.at(ranks, (np.searchsorted(edges, w, side="right"), j), step)
     ranks = np.cumsum(ranks, axis=0) + units + 1
     seen = ranks if depth is None else np.minimum(ranks, depth + 1)
     changed = (seen[1:] != seen[:-1]).any(axis=1)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ragkit as rk
+from ragkit.fusion.lines import Lines, rank_changes
 from ragkit.hybrid import best_weight, best_weights, flip, mean_path, weight_path
 from ragkit.hybrid.weights import LINEAR
 
@@ -313,3 +314,15 @@ def test_what_the_run_order_is_called_does_not_matter():
     assert path["unit_ids"].tolist() == mirrored["unit_ids"].tolist()[::-1]
     assert np.allclose(path["weight_from"], 1 - mirrored["weight_to"][::-1])
     assert isinstance(path, pd.DataFrame)
+
+
+@pytest.mark.parametrize("tiny", [1e-13, 1e-11])
+def test_what_swaps_at_the_very_end_of_the_axis_swaps_in_no_interval(tiny):
+    # The second overtakes at w = 1 / (1 + tiny), the last number that is told from 1 or the first that is not.
+    end = Lines(np.array([1.0, 1.0 + tiny]), np.array([1.0, 0.0]), np.array([1, 0]), np.array([0, 1]))
+    # Here it overtakes at w = tiny: from the start, where that is not told from 0.
+    start = Lines(np.array([0.0, 1.0]), np.array([1.0, 1.0 - tiny]), np.array([1, 0]), np.array([0, 1]))
+    both = np.array([0, 1])
+    told = tiny > 1e-12
+    assert rank_changes(end, both, None)[1].tolist() == [[1, 2], *([[2, 1]] if told else [])]
+    assert rank_changes(start, both, None)[1].tolist() == [*([[1, 2]] if told else []), [2, 1]]
