@@ -318,7 +318,7 @@ def test_what_the_run_order_is_called_does_not_matter():
 
 @pytest.mark.parametrize("tiny", [1e-13, 1e-11])
 def test_what_swaps_at_the_very_end_of_the_axis_swaps_in_no_interval(tiny):
-    # The second overtakes at w = 1 / (1 + tiny), the last number that is told from 1 or the first that is not.
+    # The second overtakes at w = 1 / (1 + tiny): not told from 1, or just.
     end = Lines(np.array([1.0, 1.0 + tiny]), np.array([1.0, 0.0]), np.array([1, 0]), np.array([0, 1]))
     # Here it overtakes at w = tiny: from the start, where that is not told from 0.
     start = Lines(np.array([0.0, 1.0]), np.array([1.0, 1.0 - tiny]), np.array([1, 0]), np.array([0, 1]))
