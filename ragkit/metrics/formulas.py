@@ -6,6 +6,8 @@ relevant when its grade is at least `rel`. Negative grades count as judged and g
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ragkit.frames import ranks_within
@@ -97,7 +99,17 @@ def ideal_dcg(j: Judged, k: int | None, *, gain: str = "linear") -> np.ndarray:
 
 
 def _gain(grade: np.ndarray, gain: str) -> np.ndarray:
-    return grade.astype(np.float64) if gain == "linear" else np.exp2(grade) - 1.0
+    return grade.astype(np.float64) if gain == "linear" else _power(grade) - 1.0
+
+
+def _power(grade: Any) -> Any:
+    """Compute ``2**grade`` for grades that have one in floating point."""
+    if np.max(grade, initial=0) > 1000:
+        raise ValueError(
+            f"2**grade is too large a number for the grade {int(np.max(grade))}; "
+            "use gain='linear', or grades of a few steps."
+        )
+    return np.exp2(grade)
 
 
 def rbp(j: Judged, k: int | None, *, p: float = 0.8, rel: int = 1) -> np.ndarray:
@@ -110,7 +122,7 @@ def err(j: Judged, k: int | None, *, max_rel: int | None = None) -> np.ndarray:
     """Expected reciprocal rank: a user stops at a document with probability (2**grade - 1) / 2**max_rel."""
     where = j.found(k, 1)
     top = max(j.max_grade if max_rel is None else max_rel, 1)
-    stop = (np.exp2(np.minimum(j.grade[where], top)) - 1) / np.exp2(top)
+    stop = (_power(np.minimum(j.grade[where], top)) - 1) / _power(top)
     arrive = _product_before(j.query[where], 1 - stop)
     return j.total(where, stop * arrive / j.rank[where])
 

@@ -160,6 +160,8 @@ class Tokenizer:
         list of str
             Words in order, repeated as often as they stand.
         """
+        if not isinstance(text, str):
+            raise TypeError(f"a tokenizer cuts a str; got {text!r} of type {type(text).__name__}.")
         words = self.words(text)
         drop, shortest = self.dropped, self.min_length
         if self.stem is None:

@@ -347,9 +347,9 @@ class HeldVectors(Store):
 
     def _embedded(self, frame: pd.DataFrame, quiet: bool) -> tuple[pd.Series, np.ndarray, np.ndarray]:
         dim, query_ids, texts = self._matrix.dim, frame["query_id"], frame["text"]
-        if not len(self) or dim is None:
-            return query_ids, np.zeros((len(frame), 0)), np.empty(0, dtype=np.int64)
         written = np.array([bool(text.strip()) for text in texts], dtype=bool)
+        if dim is None or not len(self) or not written.any():
+            return query_ids, np.zeros((len(frame), dim or 0)), np.empty(0, dtype=np.int64)
         embed = self._embed_of_queries()
         matrix = embed_written(embed, texts, written, dim)
         nonzero = matrix.any(axis=1)

@@ -344,3 +344,11 @@ def test_equal_to_trec_eval_with_ties_unjudged_graded_missing_and_extra_queries(
     for query in qrels:
         for metric, name in TREC.items():
             assert ours[query, metric] == pytest.approx(theirs.get(query, {}).get(name, 0.0), abs=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["ndcg(gain=exp)", "dcg(gain=exp)", "err"])
+def test_grades_whose_powers_are_no_numbers_are_refused(metric):
+    assert np.isfinite(rk.evaluate({"q": ["a"]}, {"q": {"a": 1000}}, metrics=[metric])["value"]).all()
+    with pytest.raises(ValueError, match="the grade 1024"):
+        rk.evaluate({"q": ["a"]}, {"q": {"a": 1024}}, metrics=[metric])
+    assert rk.evaluate({"q": ["a"]}, {"q": {"a": 1024}}, metrics=["ndcg"])["value"].tolist() == [1.0]

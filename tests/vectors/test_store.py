@@ -421,3 +421,9 @@ def test_whole_numbers_are_ids_of_vectors_too():
     store = rk.VectorStore({0: "x", 1: "y"}, vectors={1: [0, 1], 0: [1, 0]})
     assert store.vectors(["0"]).tolist() == [[1.0, 0.0]]
     assert rk.mmr({"q": {0: 1.0}}, {0: [1, 0]})["doc_id"].tolist() == ["0"]
+
+
+@pytest.mark.parametrize("queries", [[], "", ["", "  "]])
+def test_nothing_to_embed_needs_no_embedder(queries):
+    store = rk.VectorStore({"a": "x"}, vectors=[[1.0, 0.0]])
+    assert len(store.search(queries)) == 0
