@@ -41,7 +41,8 @@ padding:0 1px}
 .rk-muted{opacity:.7}
 .rk-gone{opacity:.75;font-size:12px;white-space:normal;overflow-wrap:anywhere;max-width:100%;margin-top:4px}
 .rk-panel abbr{text-decoration:underline dotted;cursor:help}
-.rk-exact.rk-exact>.widget-label{width:0;margin:0;font-size:0}
+.rk-exact.rk-exact{align-items:center}
+.rk-exact.rk-exact>.widget-label{width:0;height:0;line-height:0;margin:0;font-size:0}
 .rk-exact input{font-variant-numeric:tabular-nums;padding-left:6px;padding-right:4px}
 .rk-tip .widget-checkbox input,.rk-tip .widget-checkbox span{pointer-events:none}
 .rk-plot{max-width:100%;height:auto;display:block}
