@@ -4,6 +4,7 @@ import ast
 import contextlib
 import json
 import re
+import time
 from dataclasses import dataclass
 
 from playwright.sync_api import Error, expect
@@ -61,6 +62,7 @@ class Spec:
     compared: tuple[Step, str] | None  # what puts two settings side by side, and what appears
     code: str  # what the copied code must contain
     picture: bool = True
+    last: str | None = None  # a table that comes after all else
 
     @property
     def name(self):
@@ -86,6 +88,7 @@ SPECS = (
         wrong=(("fetch_k", "4"), "fetch_k"), right=("fetch_k", "40"),
         compared=(("pin this setting", ""), "rank in A"),
         code="value = hybrid.search(",
+        last="mean metrics",
     ),
     Spec(
         make="tune_bm25(index, pd.concat([queries, odd]))",
@@ -296,6 +299,8 @@ class Notebook:
         expect(new.status).not_to_be_empty()
         if spec.picture:
             expect(new.root.locator(PICTURES).first).to_be_visible()
+        if spec.last:
+            expect(new.root.get_by_role("table", name=spec.last)).to_be_visible()
         return new
 
     def look(self, theme="light", width=1400, height=1100):
@@ -310,6 +315,12 @@ class Notebook:
     def ask(self, expression):
         """Evaluate a Python expression in the kernel; JSON brings its value here."""
         return json.loads(ast.literal_eval(self.page.evaluate(_ASK, f"json.dumps({expression})")))
+
+    def wait_for(self, condition, seconds=30):
+        """Ask the kernel until a condition holds: what the page sends last may still be on its way."""
+        until = time.monotonic() + seconds
+        while not self.ask(condition):
+            assert time.monotonic() < until, f"never came true: {condition}"
 
     def tell(self, code):
         """Run Python in the kernel."""
