@@ -225,7 +225,9 @@ def column_width(controls: Sequence[Any]) -> str:
     return label_width(c.description for c in controls if not isinstance(c, W.Checkbox))
 
 
-def section(title: str, controls: Sequence[Any], under: Mapping[str, Any] | None = None) -> Any:
+def section(
+    title: str, controls: Sequence[Any], under: Mapping[str, Any] | None = None, *, track: int = 100
+) -> Any:
     """Stack controls under a title, their labels in one column wide enough for the longest.
 
     Parameters
@@ -236,6 +238,8 @@ def section(title: str, controls: Sequence[Any], under: Mapping[str, Any] | None
         The controls.
     under : dict of description to widget, optional
         What follows a control, such as a ruler.
+    track : int, default=100
+        Pixels that a slider's track should have at least, to aim on.
 
     Returns
     -------
@@ -253,8 +257,7 @@ def section(title: str, controls: Sequence[Any], under: Mapping[str, Any] | None
             control.style.description_width = width
         rows += [control, *([under[control.description]] if control.description in under else [])]
     head = W.HTML(f'<div class="rk-panel"><div class="rk-title">{escape(title)}</div></div>')
-    # Beside its label a slider needs room for its box, and a track long enough to aim on.
-    need = max(240, int(width[:-2]) + 170)
+    need = max(240, int(width[:-2]) + track + 70)  # a slider has its label on one side, its box on the other
     layout = W.Layout(flex=f"1 1 {need}px", min_width=f"min({need}px, 100%)", max_width=f"{2 * need}px")
     return W.VBox([head, *rows], layout=layout)
 

@@ -51,7 +51,7 @@ class TeachPanel(Panel):
         style.value = html.CSS
         named = {name for _, names in groups for name in names}
         above = [control for name, control in self.controls.items() if name not in named]
-        blocks = [section(title, [self.controls[n] for n in names], under) for title, names in groups]
+        blocks = [self._block(title, names, under or {}) for title, names in groups]
         pictures = [self._box(name, flex=f"1 1 {round(w * 72)}px") for name, (w, _) in self.PICTURES.items()]
         boxes = [self._box(name, overflow="auto") for name in self.BOXES]
         self._start(
@@ -68,6 +68,12 @@ class TeachPanel(Panel):
                 *boxes,
             ]
         )
+
+    def _block(self, title: str, names: Sequence[str], under: Mapping[str, Any]) -> Any:
+        """Stack one group of controls; a slider with something under it is what the panel is about."""
+        controls = [self.controls[name] for name in names]
+        ruled = any(control.description in under for control in controls)
+        return section(title, controls, under, track=220 if ruled else 100)
 
     def _drawings(self, state: dict[str, Any], result: Any) -> dict[str, tuple[Any, str]]:
         """Give a function of the axes and a sentence for each picture; a picture left out is empty."""
