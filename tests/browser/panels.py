@@ -82,7 +82,7 @@ SECOND = "stub 40 windows driver"
 SPECS = (
     Spec(
         make="explore(hybrid, queries, qrels, lambda_=0.5)",
-        slider="weights['keyword']", keys=("ArrowRight", 30), reads="0.60",
+        slider="weights['keyword']", keys=("ArrowRight", 10), reads="0.40",
         typed=("top_k", "4"),
         query=(("query", "q02"), SECOND),
         wrong=(("fetch_k", "4"), "fetch_k"), right=("fetch_k", "40"),
@@ -101,7 +101,7 @@ SPECS = (
     ),
     Spec(
         make="tune_fusion(runs, docs, qrels, queries=queries)",
-        slider="weights['keyword']", keys=("ArrowRight", 30), reads="0.802",  # past a mark of its ruler
+        slider="weights['keyword']", keys=("ArrowRight", 10), reads="0.60",
         typed=("top_k", "4"),
         query=(("query", "q02"), SECOND),
         wrong=None, right=None,  # its lists and ranges hold nothing that does not go together
@@ -110,7 +110,7 @@ SPECS = (
     ),
     Spec(
         make="tune_mmr(run, vectors, docs, qrels, queries=queries)",
-        slider="lambda_", keys=("ArrowLeft", 40), reads="0.10",
+        slider="lambda_", keys=("ArrowRight", 10), reads="0.60",
         typed=("top_k", "4"),
         query=(("query", "q02"), SECOND),
         wrong=(("fetch_k", "3"), "fetch_k"), right=("fetch_k", "20"),
@@ -185,6 +185,7 @@ class Shown:
             f"([e, part, was]) => {{ const s = ({_SCREEN})(e);"
             "return JSON.stringify(part ? s[part] : s) !== was; }",
             arg=[handle, part, json.dumps(was, ensure_ascii=False, separators=(",", ":"))],
+            polling=50,  # by default a page looks at every frame, and has no time for its own work
         )
 
     def reads(self, label):
@@ -260,7 +261,7 @@ class Shown:
 
 
 _SCREEN = """e => ({
-  tables: [...e.querySelectorAll('.rk-table')].map(t => t.innerText),
+  tables: [...e.querySelectorAll('.rk-table')].map(t => t.textContent),
   pictures: [...e.querySelectorAll('svg.rk-plot')].map(p => p.outerHTML)})"""
 
 
