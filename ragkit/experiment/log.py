@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ class Outcome(NamedTuple):
     error: str
     unjudged: list[str]
     strange: bool
+    notes: Sequence[str] = ()  # warnings of the search
 
 
 class Log:
@@ -52,7 +54,8 @@ class Log:
                 item = json.loads(line)
                 at, failed = number.get(item["setting"]), item["error"]
                 scores = pd.DataFrame(item["scores"], columns=["query_id", "metric", "value"])
-                outcome = Outcome(at or 0, item["seconds"], scores, "", item["unjudged"], item["strange"])
+                told = (item["unjudged"], item["strange"], item.get("notes", []))
+                outcome = Outcome(at or 0, item["seconds"], scores, "", *told)
             except (ValueError, KeyError, TypeError):
                 raise ValueError(
                     f"{self.path.name}, line {at_line} is damaged; delete the line, or give another path."

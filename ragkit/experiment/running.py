@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from ragkit.experiment.log import Log, Outcome
 from ragkit.experiment.measure import Measure, score_found
 from ragkit.experiment.retrieve import Call
+from ragkit.frames.messages import warn, warnings_kept
 
 
 def run_settings(
@@ -33,7 +35,16 @@ def run_settings(
                 if log is not None:
                     log.write(settings[outcome.setting], outcome)
             bar.update(len(outcomes))
-    return [done[number] for number in range(len(settings))]
+    outcomes = [done[number] for number in range(len(settings))]
+    _tell([note for outcome in outcomes for note in outcome.notes])
+    return outcomes
+
+
+def _tell(notes: list[str]) -> None:
+    """Give the warnings of all searches, one of each kind: what differs in its numbers is one."""
+    kinds = {re.sub(r"\d+(?:\.\d+)?", "#", note): note for note in reversed(notes)}
+    for note in reversed(kinds.values()):
+        warn(note)
 
 
 def _parallel(call: Call, settings: dict[int, dict[str, Any]], measure: Measure) -> Iterator[list[Outcome]]:
@@ -54,23 +65,26 @@ def _parallel(call: Call, settings: dict[int, dict[str, Any]], measure: Measure)
 def _run_task(call: Call, settings: dict[int, dict[str, Any]], measure: Measure) -> list[Outcome]:
     """Measure the settings of one task; those that were computed at once share its time."""
     start = time.perf_counter()
-    try:
-        found = call.together(list(settings.values()))
-    except Exception:  # one of them is wrong: called by itself, it says so in its own row
-        found = None
+    with warnings_kept() as notes:
+        try:
+            found = call.together(list(settings.values()))
+        except Exception:  # one of them is wrong: called by itself, it says so in its own row
+            found = None
     if found is None:
         return [_run_setting(call, number, setting, measure) for number, setting in settings.items()]
     seconds = (time.perf_counter() - start) / len(found)
-    return [_scored(number, run, seconds, measure) for number, run in zip(settings, found)]
+    outcomes = [_scored(number, run, seconds, measure) for number, run in zip(settings, found)]
+    return [outcome._replace(notes=notes) for outcome in outcomes]
 
 
 def _run_setting(call: Call, number: int, setting: dict[str, Any], measure: Measure) -> Outcome:
     start = time.perf_counter()
-    try:
-        found = call(setting)
-    except Exception as error:  # one setting must not lose the others
-        return _failed(number, time.perf_counter() - start, error)
-    return _scored(number, found, time.perf_counter() - start, measure)
+    with warnings_kept() as notes:
+        try:
+            found = call(setting)
+        except Exception as error:  # one setting must not lose the others
+            return _failed(number, time.perf_counter() - start, error)
+    return _scored(number, found, time.perf_counter() - start, measure)._replace(notes=notes)
 
 
 def _scored(number: int, found: Any, seconds: float, measure: Measure) -> Outcome:

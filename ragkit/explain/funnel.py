@@ -12,6 +12,7 @@ from ragkit.bm25 import KeywordIndex
 from ragkit.explain.options import search_options
 from ragkit.explain.score import ordinal
 from ragkit.frames import as_qrels, as_queries, as_run, check_frame, where_mask
+from ragkit.frames.messages import warnings_kept
 from ragkit.hybrid import HybridSearch
 from ragkit.metrics.judged import check_rel
 from ragkit.vectors import VectorStore
@@ -143,17 +144,19 @@ def _trace(hybrid: HybridSearch, asked: pd.DataFrame, pairs: pd.DataFrame, param
     """Run every stage by itself, the sources without a limit."""
     options = _DEFAULTS | params
     final = hybrid.search(asked, **params)
-    whole = params | {"lambda_": None, "top_k": None}
-    kept = hybrid.search(asked, **whole)
-    cuts = options["threshold"] is not None
-    fused = hybrid.search(asked, **(whole | {"threshold": None})) if cuts else kept
     weights = params.get("weights")
     used = [n for n in hybrid.sources if not isinstance(weights, Mapping) or weights.get(n, 1) != 0]
+    with warnings_kept():  # what there is to say of this search has been said
+        whole = params | {"lambda_": None, "top_k": None}
+        kept = hybrid.search(asked, **whole)
+        cuts = options["threshold"] is not None
+        fused = hybrid.search(asked, **(whole | {"threshold": None})) if cuts else kept
+        sources = {name: _places(_all_of(hybrid.sources[name], asked, params), pairs) for name in used}
     texts, documents, allowed = _held(hybrid, options["where"])
     return Trace(
         hybrid,
         options,
-        {name: _places(_all_of(hybrid.sources[name], asked, params), pairs) for name in used},
+        sources,
         _places(fused, pairs),
         _places(kept, pairs),
         _places(final, pairs),

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
+
+_kept: ContextVar[list[str] | None] = ContextVar("kept", default=None)
 
 
 class RetrievalWarning(UserWarning):
@@ -24,11 +28,31 @@ def warn(message: str) -> None:
     """
     import sys
 
+    if (kept := _kept.get()) is not None:
+        kept.append(message)
+        return
     # The first frame outside the package is the line that the user wrote.
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("ragkit"):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, RetrievalWarning, stacklevel=level)
+
+
+@contextmanager
+def warnings_kept() -> Iterator[list[str]]:
+    """Keep the warnings of a block instead of giving them, for work that is done many times or elsewhere.
+
+    Yields
+    ------
+    list of str
+        The messages so far; whoever kept them gives each once.
+    """
+    messages: list[str] = []
+    token = _kept.set(messages)
+    try:
+        yield messages
+    finally:
+        _kept.reset(token)
 
 
 def closest(value: Any, names: Iterable[str]) -> str | None:

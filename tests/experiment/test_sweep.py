@@ -304,6 +304,24 @@ def test_warnings_of_all_settings_come_once(index):
     assert len(caught) == 1
 
 
+def test_warnings_of_what_was_done_before_an_interruption_are_said_again(index, tmp_path):
+    ask = {"queries": QUERIES | {"q5": "zzzz"}, "metrics": "rr", "path": tmp_path / "sweep.jsonl"}
+    for grid in ({"b": [0.0, 1.0]}, {"b": [0.0, 1.0]}, {"b": [0.0, 0.5, 1.0]}):
+        with pytest.warns(rk.RetrievalWarning) as caught:
+            rk.sweep(index, grid, QRELS | {"q5": {"a": 1}}, **ask)
+        assert len(caught) == 1 and "no document holds a word of 1 query" in str(caught[0].message)
+
+
+def test_warnings_that_differ_in_numbers_only_are_one(index):
+    store = rk.VectorStore(DOCS, embed=rk.LSAEmbedder(3))
+    with pytest.warns(rk.RetrievalWarning, match="so it only reorders") as caught:
+        rk.sweep(
+            rk.HybridSearch(index, store), {"lambda_": [0.5], "top_k": [6, 7, 8]},
+            QRELS, queries=QUERIES, metrics="rr",
+        )  # fmt: skip
+    assert len(caught) == 1 and "top_k=6" in str(caught[0].message)
+
+
 def test_an_empty_list_of_settings_gives_an_empty_table(index):
     table = rk.sweep(index, [], QRELS, queries=QUERIES, metrics="rr")
     assert len(table) == 0 and {"setting", "query_id", "metric", "value", "seconds", "error"} <= set(

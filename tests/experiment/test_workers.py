@@ -1,6 +1,7 @@
 """Where the work is done changes nothing: threads, processes, clusters, backends that cannot stream."""
 
 import contextlib
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -88,3 +89,22 @@ def test_the_numbers_are_those_of_one_process(workers, alone, tmp_path):
         got = everything(tmp_path / "sweep.jsonl")
     assert_same(got, alone)
     assert len((tmp_path / "sweep.jsonl").read_text().splitlines()) == 1 + 27
+
+
+@pytest.mark.parametrize("workers", [contextlib.nullcontext, threads, processes, without_streaming, dask])
+def test_what_searches_warn_of_is_said_once_wherever_they_run(workers):
+    index = rk.KeywordIndex(DATA.docs)
+    hybrid = rk.HybridSearch(index)
+    known = DATA.docs["doc_id"][0]
+    queries, qrels = {"q1": DATA.docs["text"][0], "q2": "zzzz"}, {"q1": {known: 1}, "q2": {known: 1}}
+    with workers(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", rk.RetrievalWarning)
+        rk.sweep(index, GRID, qrels, queries=queries, metrics="rr")
+        rk.sweep(hybrid, {"k": [1, 60]}, qrels, queries=queries, metrics="rr")
+        rk.sweep(
+            lambda queries, b: index.search(queries, b=b), {"b": [0, 1]}, qrels, queries=queries, metrics="rr"
+        )
+    told = [str(w.message) for w in caught if issubclass(w.category, rk.RetrievalWarning)]
+    unknown = [text for text in told if text.startswith("no document holds a word of 1 query")]
+    assert len(unknown) == 3
+    assert all(w.filename == __file__ for w in caught if issubclass(w.category, rk.RetrievalWarning))
