@@ -79,6 +79,11 @@ def sweep(
     ValueError
         If the retriever has no parameter of a name, before anything is run; or if every setting fails.
 
+    Warns
+    -----
+    RetrievalWarning
+        What the searches warn of, once of each kind, wherever they ran; and where queries have no judgements.
+
     See Also
     --------
     tune : Choose a setting, honestly.
