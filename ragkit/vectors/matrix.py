@@ -142,7 +142,7 @@ class Matrix:
                 scores[:, ~allowed[start : start + width]] = -np.inf
             if start == 0:
                 floor = np.maximum(_row_bounds(scores, top_k) - product.room, lowest)
-            flat = np.flatnonzero(scores >= floor[:, None])
+            flat = np.flatnonzero(product.reaching(scores, floor))
             rows = flat // scores.shape[1]
             kept.append((rows, flat - rows * scores.shape[1] + start, scores.ravel()[flat]))
             size += len(flat)
@@ -208,11 +208,13 @@ class Product:
                 matrix.lengths if self.directions else 1 / np.where(matrix.lengths > 0, matrix.lengths, 1)
             )
             self.factor = lengths.astype(dtype)
-        self.memory = np.empty(len(queries) * width, dtype=dtype)  # one block of scores, used again and again
+        # One block of scores, and of which are high, used again and again: new memory costs time.
+        self.scores = np.empty(len(queries) * width, dtype=dtype)
+        self.high = np.empty(len(queries) * width, dtype=bool)
 
     def block(self, start: int, end: int) -> np.ndarray:
         """Score the vectors from `start` to `end`; the next block takes the place of this one."""
-        scores = self.memory[: len(self.units) * (end - start)].reshape(len(self.units), end - start)
+        scores = self.scores[: len(self.units) * (end - start)].reshape(len(self.units), end - start)
         if self.columns is not None:
             columns = self.columns[:, start:end]
         else:
@@ -225,6 +227,11 @@ class Product:
             scores *= self.query_lengths[:, None].astype(scores.dtype)
             scores -= self.half[start:end]
         return scores
+
+    def reaching(self, scores: np.ndarray, floor: np.ndarray) -> np.ndarray:
+        """Say which scores of a block reach the threshold of their query."""
+        high = self.high[: scores.size].reshape(scores.shape)
+        return np.greater_equal(scores, floor[:, None], out=high)
 
 
 def _all_plain(lengths: np.ndarray, dtype: np.dtype) -> bool:
