@@ -81,6 +81,7 @@ def _decoded(path: Readable, encoding: str, newline: str | None = None) -> Itera
         # Lone carriage returns end lines where nothing else does; elsewhere a text may hold one.
         end = None if b"\r" in head and b"\n" not in head else "\n"
         try:
+            codecs.lookup(encoding)  # a stream would take None and "locale" for what this computer is set to
             stream = io.TextIOWrapper(file, encoding, newline=end if newline is None else newline)
             for number, text in enumerate(stream):
                 yield text if number else text.removeprefix("\ufeff")
@@ -169,11 +170,13 @@ def _csv(path: Readable, encoding: str) -> pd.DataFrame:
 
 def with_header(header: list[str], rows: list[list[str]], what: str) -> pd.DataFrame:
     """Make a table of rows under a header, which names each column once."""
-    named = [name for name in header if name.strip()]
-    twice = [name for name in dict.fromkeys(named) if named.count(name) > 1]
+    # Spreadsheets leave columns without name and content at the end.
+    used = [n for n, name in enumerate(header) if name.strip() or any(row[n] for row in rows)]
+    names = [header[n] for n in used]
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if twice:
         raise ValueError(f"{what} names the column {twice[0]!r} twice; give each column a name of its own.")
-    return pd.DataFrame(rows, columns=header)
+    return pd.DataFrame(rows, columns=header).iloc[:, used]
 
 
 def _parquet(path: Readable) -> pd.DataFrame:

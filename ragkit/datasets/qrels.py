@@ -90,9 +90,11 @@ def _qrels_with_header(rows: list[tuple[int, str]], header: list[str], what: str
 
 def _cut(rows: list[tuple[int, str]], path: Readable) -> list[tuple[int, list[str]]]:
     """Cut lines into three or four columns: at tabs where these alone make a table, else at any blanks."""
-    tabbed = [[cell.strip() for cell in text.split("\t")] for _, text in rows]
-    blank = [text.split() for _, text in rows]
-    numbers = [number for number, _ in rows]
+    numbers, texts = zip(*rows)
+    blank = [text.split() for text in texts]
+    if not any("\t" in text for text in texts):
+        return list(zip(numbers, blank))
+    tabbed = [[cell.strip() for cell in text.split("\t")] for text in texts]
     if {len(cells) for cells in tabbed} in ({3}, {4}) and all(map(all, tabbed)):
         # TREC's columns may be separated by tabs here and blanks there; the iteration gives them away.
         trec = all(len(fields) == 4 and fields[1].upper() in ("0", "Q0") for fields in blank)

@@ -53,6 +53,8 @@ def save_dataset(data: Dataset, folder: Any, *, split: str = "test") -> None:
         raise ValueError(f"split must be a plain file name; got {split!r}.")
     parts = _checked(Dataset(*data))
     home = Path(folder).expanduser()
+    if home.exists() and not home.is_dir():
+        raise ValueError(f"folder must be a folder; {str(home)!r} is a file.")
     home.mkdir(parents=True, exist_ok=True)
     _refuse_mixture(home, parts, split)
     with tempfile.TemporaryDirectory(dir=home, prefix=".saving-") as made:
@@ -149,8 +151,18 @@ def _write(parts: Dataset, home: Path, split: str) -> None:
 
 def _span_lines(spans: pd.DataFrame) -> list[str]:
     ids = (cells(as_ids(spans[name], name), name) for name in _SPANS[:2])
-    rows = zip(*ids, spans["start"].tolist(), spans["end"].tolist())
+    rows = zip(*ids, *(_offsets(spans[name], name) for name in _SPANS[2:]))
     return ["query-id\tcorpus-id\tstart\tend\n", *(f"{q}\t{d}\t{s}\t{e}\n" for q, d, s, e in rows)]
+
+
+def _offsets(values: pd.Series, name: str) -> list[int]:
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    bad = ~((numbers >= 0) & np.isfinite(numbers) & (numbers == np.floor(numbers)))
+    if bad.any():
+        raise ValueError(
+            f"spans' {name} must hold whole numbers from 0; got {brief(values.iloc[int(bad.argmax())])}."
+        )
+    return numbers.astype(np.int64).tolist()
 
 
 def _write_vectors(path: Path, parts: Dataset, vectors: Vectors) -> None:

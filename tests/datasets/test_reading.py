@@ -69,6 +69,14 @@ def test_a_column_named_twice_is_refused(write, name):
         rk.read_qrels(path) if name == "q.qrels" else rk.read_docs(path)
 
 
+@pytest.mark.parametrize(("name", "sep"), [("d.csv", ","), ("d.tsv", "\t")])
+def test_columns_without_name_and_content_are_left_out(write, name, sep):
+    rows = "id,text,,\n1,a,,\n2,b,,\n".replace(",", sep)
+    assert rk.read_docs(write(name, rows)).columns.tolist() == ["doc_id", "text"]
+    with pytest.raises(ValueError, match=rf"{name} names the column '' twice"):
+        rk.read_docs(write(name, rows + f"3{sep}c{sep}x{sep}y\n"))
+
+
 # Where a line is cut ---------------------------------------------------------------------------------
 
 
@@ -191,11 +199,13 @@ def test_the_line_that_cannot_be_decoded_is_found_far_into_a_file(write, encodin
         rk.read_docs(path, encoding=encoding)
 
 
-@pytest.mark.parametrize("encoding", ["rot13", "base64", "latin_x"])
+@pytest.mark.parametrize("encoding", ["rot13", "base64", "latin_x", "locale"])
 def test_what_is_no_encoding_of_text_is_refused(write, encoding):
     for name in ("d.csv", "d.tsv", "d.jsonl"):
         with pytest.raises(ValueError, match=rf"unknown encoding '{encoding}'"):
             rk.read_docs(write(name, "id,text\n"), encoding=encoding)
+        with pytest.raises(TypeError, match="must be str, not None"):
+            rk.read_docs(write(name, "id,text\n"), encoding=None)
 
 
 def test_a_long_cell_is_read_and_the_limit_of_others_stays(write):

@@ -100,7 +100,7 @@ def test_vectors_need_a_row_for_each_text(tmp_path):
 def test_what_json_cannot_hold_is_named_by_its_column(tmp_path, cell, where):
     frame = getattr(WHOLE, where)
     frame = frame.assign(when=pd.Series([None, cell], dtype=object))
-    with pytest.raises(ValueError, match=r"column 'when' holds .* of type \w+, which JSON cannot hold"):
+    with pytest.raises(ValueError, match=r"column 'when' holds .*, which JSON cannot hold"):
         rk.save_dataset(WHOLE._replace(**{where: frame}), tmp_path)
     assert not files(tmp_path)
 
@@ -121,6 +121,25 @@ def test_no_file_is_written_that_the_readers_would_take_for_another_kind(tmp_pat
         ):
             writer(data, tmp_path / name)
     assert not files(tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "Int64", "object", "int32"])
+def test_offsets_of_any_whole_numbers_come_back(tmp_path, dtype):
+    rk.save_dataset(WHOLE._replace(spans=SPANS.astype({"start": dtype, "end": dtype})), tmp_path)
+    assert rk.load_dataset(tmp_path).spans.values.tolist() == [["q", "a", 0, 4]]
+
+
+@pytest.mark.parametrize("end", [1.5, -1, None, "x", float("inf")])
+def test_offsets_that_are_no_whole_numbers_are_refused(tmp_path, end):
+    with pytest.raises(ValueError, match="spans' end must hold whole numbers from 0; got"):
+        rk.save_dataset(WHOLE._replace(spans=SPANS.assign(end=[end])), tmp_path)
+    assert not files(tmp_path)
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(ValueError, match=r"folder must be a folder; .*file' is a file"):
+        rk.save_dataset(WHOLE, tmp_path / "file")
 
 
 # One folder holds one data set -----------------------------------------------------------------------
