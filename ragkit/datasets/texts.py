@@ -181,7 +181,7 @@ def _not_json(item: dict[str, Any], error: Exception) -> Exception:
             json.dumps(value)
         except (TypeError, ValueError):
             return ValueError(
-                f"column {name!r} holds {brief(value)}, which JSON cannot hold; turn it into strings, numbers "
-                "or lists, or drop it."
+                f"column {name!r} holds {brief(value)}, which JSON cannot hold; turn it into strings or "
+                "numbers, or drop it."
             )
     return error
