@@ -15,6 +15,7 @@ import os
 import platform
 import statistics
 import time
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -116,9 +117,10 @@ def race(calls: dict, rounds: int) -> dict[str, list[float]]:
 
 def sweeping(quick: bool) -> None:
     """Print what a sweep over k1 and b costs beside its bare searches."""
-    from bench_keyword import corpus, queries_of
+    from bench_keyword import corpus, queries_of, vocabulary
 
-    texts, words = corpus(2000 if quick else 20_000)
+    words, chance = vocabulary()
+    texts = corpus(2000 if quick else 20_000, words, chance)
     asked = queries_of(words, 30 if quick else 300, np.random.default_rng(1))["keyword"]
     queries = rk.as_queries({f"q{n}": text for n, text in enumerate(asked)})
     index = rk.KeywordIndex({f"doc{n}": text for n, text in enumerate(texts)})
@@ -150,6 +152,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
     options = parser.parse_args()
+    warnings.simplefilter("ignore", rk.RetrievalWarning)  # these judgements are drawn at random
     sizes = ((100, 100), (300, 50)) if options.quick else ((1000, 1000), (10_000, 100))
     versions = f"numpy {np.__version__}, pandas {pd.__version__}"
     print(f"{os.cpu_count()} cores, Python {platform.python_version()}, {versions}")

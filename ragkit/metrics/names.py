@@ -18,8 +18,8 @@ import numpy as np
 
 from ragkit.metrics import diversity, formulas, subtopics
 
-_GAINS = {"linear": "linear", "log2": "linear", "exponential": "exponential", "exp-log2": "exponential"}
-_GAINS["exp"] = "exponential"
+_GAINS = dict.fromkeys(("linear", "log2"), "linear")
+_GAINS |= dict.fromkeys(("exponential", "exp", "exp-log2"), "exponential")
 
 
 @dataclass(frozen=True)
