@@ -200,14 +200,11 @@ class Product:
             self.half = (0.5 * matrix.lengths**2).astype(dtype)
         self.room = (2 * (matrix.rows.shape[1] + 4) * np.finfo(dtype).eps * scale).astype(dtype)
         self.directions = self.columns is not None or (metric == "cosine" and not matrix.plain)
-        self.factor = (
-            None  # of each vector, where a direction is multiplied and the vector is wanted, or reverse
-        )
-        if self.directions != (metric == "cosine"):
-            lengths = (
-                matrix.lengths if self.directions else 1 / np.where(matrix.lengths > 0, matrix.lengths, 1)
-            )
-            self.factor = lengths.astype(dtype)
+        self.factor = None  # from what is multiplied, the vector or its direction, to what is wanted
+        if self.directions and metric != "cosine":
+            self.factor = matrix.lengths.astype(dtype)
+        elif metric == "cosine" and not self.directions:
+            self.factor = (1 / np.where(matrix.lengths > 0, matrix.lengths, 1)).astype(dtype)
         # One block of scores, and of which are high, used again and again: new memory costs time.
         self.scores = np.empty(len(queries) * width, dtype=dtype)
         self.high = np.empty(len(queries) * width, dtype=bool)
