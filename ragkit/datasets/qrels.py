@@ -31,7 +31,8 @@ def read_qrels(path: Any, *, subtopics: bool | None = None, encoding: str = "utf
     Parameters
     ----------
     path : str or path
-        May be gzipped; columns are separated by any blanks or tabs.
+        May be gzipped; columns are separated by any blanks or tabs. Where tabs alone make three or four
+        columns of every line, ids may hold blanks.
     subtopics : bool, optional
         Whether the second column of a TREC file is the subtopic; None says yes when a document occurs
         with several of them.
