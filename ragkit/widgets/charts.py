@@ -21,7 +21,7 @@ PLOTS = {
     "ranks": "Who stands where in each system, joined by lines",
     "contributions": "What each retriever added to the fused scores",
     "trade-off": "Relevance against diversity for every lambda_",
-    "weights": "The mean of the first metric over all weights, with the best stretch; needs judgements",
+    "weights": "The mean of the first metric that reads judgements over all weights, with the best stretch",
 }
 _SIZES = {"ranks": (5.6, 3.3), "contributions": (5.6, 3.2), "trade-off": (5.6, 3.3), "weights": (5.6, 3.0)}
 _MOST = 20  # ranks that a plot has room for

@@ -110,22 +110,18 @@ class Pins:
             )
         return "".join(lines)
 
-    def code(self, params: dict[str, Any], metrics: list[Any], baseline: str) -> str:
-        """Write the Python that compares all settings over all queries.
+    def code(self, params: dict[str, Any]) -> str:
+        """Write the Python that searches all queries with all settings.
 
         Parameters
         ----------
         params : dict
             The setting on show.
-        metrics : list
-            What is measured.
-        baseline : str
-            The setting that the others are measured against.
 
         Returns
         -------
         str
-            Lines that need ``hybrid``, ``queries`` and ``qrels``.
+            Lines that need ``hybrid`` and ``queries``, and end with ``runs``.
         """
         names = "".join(
             f"    {name!r}: {setting!r},\n" for name, setting in (self.settings | {NOW: params}).items()
@@ -133,7 +129,6 @@ class Pins:
         return (
             f"settings = {{\n{names}}}\n"
             "runs = {name: hybrid.search(queries, **setting) for name, setting in settings.items()}\n"
-            f"table = rk.compare(runs, qrels, metrics={metrics!r}, baseline={baseline!r})\n"
         )
 
 

@@ -11,11 +11,11 @@ import pandas as pd
 
 from ragkit.diversity import mmr_path
 from ragkit.experiment import compare
-from ragkit.frames import RetrievalWarning, as_docs, as_qrels, as_queries, best_per_doc, unit_column
+from ragkit.frames import RetrievalWarning, as_docs, as_qrels, as_queries, unit_column
 from ragkit.hybrid import weight_path
 from ragkit.hybrid.cache import StageCache, fingerprint
-from ragkit.metrics import evaluate
 from ragkit.vectors.fallback import note_free_text
+from ragkit.widgets.measures import Measures
 from ragkit.widgets.results import Text
 
 #: Methods whose score is no line in the weights, so that there is no exact path.
@@ -53,7 +53,8 @@ class Stages:
         self.names = list(hybrid.sources)
         self.queries = as_queries({} if queries is None else queries)
         self.qrels = None if qrels is None else as_qrels(qrels)
-        self.metrics = [metrics] if isinstance(metrics, str) or callable(metrics) else list(metrics)
+        self.measures = Measures(metrics, hybrid.store)
+        self.metrics = self.measures.metrics
         self._docs = None if docs is None else as_docs(docs)
         self._paths, self._all, self._scores = StageCache(8), StageCache(12), StageCache(64)
         self._texts: dict[Any, Text] = {}
@@ -99,7 +100,7 @@ class Stages:
             runs = {name: self.hybrid.search(ask, **other) for name, other in others.items()}
         systems = self._systems(pool, value, params["lambda_"] is not None)
         settings = {name: fingerprint(other) for name, other in (others | {"now": params}).items()}
-        scores = self._score(query_id, runs | {"now": value}, settings)
+        scores = self._score(query, runs | {"now": value}, settings)
         return Found(
             value,
             pool,
@@ -140,9 +141,9 @@ class Stages:
         -------
         DataFrame or None
             A path; None where there is none: other than two sources, a method that is not linear in the
-            weights, chunks (which are judged as documents), or no judgements.
+            weights, chunks (which are judged as documents), no judgements or no metric that reads them.
         """
-        frame = self._judged_queries() if ask is None else ask
+        frame = ask or (self._judged_queries() if self.measures.on_axis else None)
         if len(self.names) != 2 or params["fusion"] in NOT_LINEAR or frame is None:
             return None
         equal = {"weights": dict.fromkeys(self.names, 0.5), "lambda_": None, "top_k": None, "threshold": None}
@@ -154,32 +155,22 @@ class Stages:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RetrievalWarning)
                 pool = self.hybrid.search(frame, **knobs)
-                runs = {name: _of_source(pool, name) for name in self.names}
-                if any(run is None for run in runs.values()) or (ask is None and "chunk_id" in pool):
+                if ask is None and "chunk_id" in pool:
                     return None
                 return weight_path(
-                    runs,
+                    {name: _added(pool, name) for name in self.names},
                     None if ask is not None else self._asked_qrels(),
-                    metrics=self.metrics[:1],
+                    metrics=self.measures.on_axis,
                     top_k=depth,
                     of=self.names[0],
-                    **self._fusion(params),
+                    method="linear",
+                    normalize="none",
                 )
 
         return self._paths.get(key, make)
 
-    def _fusion(self, params: dict[str, Any]) -> dict[str, Any]:
-        """The options of `fuse` that the search itself would use."""
-        names = ("fusion", "k", "normalize", "missing")
-        fusion, k, normalize, missing = (params[name] for name in names)
-        plan = self.hybrid._plan(fusion, dict.fromkeys(self.names, 0.5), k, normalize, missing)
-        if plan.method.by_rank:
-            return {"method": fusion, "k": k}
-        found = {"normalize": plan.normalize, "missing": plan.missing, "minimum": plan.minimum}
-        return {"method": fusion, "k": k} | found
-
     def _judged_queries(self) -> pd.DataFrame | None:
-        if self.qrels is None:
+        if self.qrels is None or not self.metrics:
             return None
         asked = self.queries[self.queries["query_id"].isin(self.qrels["query_id"])]
         return asked if len(asked) else None
@@ -216,13 +207,13 @@ class Stages:
         return {str(doc): int(grade) for doc, grade in best.items()}
 
     def _score(
-        self, query_id: str, runs: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]
+        self, query: tuple[str, str], runs: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]
     ) -> pd.DataFrame | None:
-        """Metrics of one query as rows, settings as columns."""
-        if self.qrels is None:
-            return None
-        qrels = self.qrels[self.qrels["query_id"] == query_id]
-        if not len(qrels):
+        """Metrics of one query as rows, settings as columns; of one without judgements, those of vectors."""
+        qrels = None if self.qrels is None else self.qrels[self.qrels["query_id"] == query[0]]
+        if qrels is not None and not len(qrels):
+            qrels = None
+        if not (self.measures.of_vectors if qrels is None else self.metrics):
             return None
         out: dict[str, Any] = {}
         with warnings.catch_warnings():
@@ -230,20 +221,20 @@ class Stages:
             warnings.simplefilter("ignore", RetrievalWarning)
             for name, run in runs.items():
                 # Of several columns only the last one changes from step to step.
-                key = (query_id, settings[name], fingerprint(self._versions()))
-                table = self._scores.get(key, partial(self._evaluated, run, qrels))
-                out.setdefault("metric", table[0])
-                out[name] = table[1]
-        return pd.DataFrame(out)
+                key = (query, settings[name], fingerprint(self._versions()))
+                out[name] = self._scores.get(key, partial(self._evaluated, run, qrels))
+        return pd.DataFrame(out).rename_axis("metric").reset_index()
 
-    def _evaluated(self, run: pd.DataFrame, qrels: pd.DataFrame) -> tuple[list[str], list[float]]:
-        table = evaluate(_documents(run), qrels, metrics=self.metrics)
-        return table["metric"].tolist(), table["value"].tolist()
+    def _evaluated(self, run: pd.DataFrame, qrels: pd.DataFrame | None) -> pd.Series:
+        table = self.measures.score(run, qrels)
+        names = self.measures.of_vectors if qrels is None else self.measures.labels
+        # A run without a row has no query to score.
+        return table.set_index("metric")["value"].reindex(names, fill_value=0.0)
 
     # --- all queries --------------------------------------------------------------------------------------
 
-    def run_all(self, params: dict[str, Any]) -> pd.DataFrame:
-        """Search all judged queries with one setting; remembered, for pins ask again and again.
+    def score_all(self, params: dict[str, Any]) -> pd.DataFrame:
+        """Score all judged queries in one setting; remembered, for pins ask again and again.
 
         Parameters
         ----------
@@ -253,7 +244,7 @@ class Stages:
         Returns
         -------
         DataFrame
-            A run over documents.
+            The frame of :func:`ragkit.evaluate`.
         """
         asked = self._judged_queries()
         key = fingerprint([params, self._versions()])
@@ -261,7 +252,7 @@ class Stages:
         def make() -> pd.DataFrame:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RetrievalWarning)
-                return _documents(self.hybrid.search(asked, **params))
+                return self.measures.score(self.hybrid.search(asked, **params), self._asked_qrels())
 
         return self._all.get(key, make)
 
@@ -282,10 +273,10 @@ class Stages:
         """
         if self._judged_queries() is None:
             return None
-        runs = {name: self.run_all(params) for name, params in settings.items()}
+        scores = {name: self.score_all(params) for name, params in settings.items()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RetrievalWarning)
-            return compare(runs, self._asked_qrels(), metrics=self.metrics, baseline=baseline)
+            return compare(scores, metrics=self.metrics, baseline=baseline)
 
     def by_query(self, params: dict[str, Any]) -> dict[str, float]:
         """Score each judged query with the first metric.
@@ -302,10 +293,9 @@ class Stages:
         """
         if self._judged_queries() is None:
             return {}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RetrievalWarning)
-            table = evaluate(self.run_all(params), self._asked_qrels(), metrics=self.metrics[:1])
-        return dict(zip(table["query_id"], table["value"]))
+        table = self.score_all(params)
+        first = table[table["metric"] == self.measures.labels[0]]
+        return dict(zip(first["query_id"], first["value"]))
 
     def _asked_qrels(self) -> pd.DataFrame:
         qrels = as_qrels({}) if self.qrels is None else self.qrels
@@ -390,9 +380,15 @@ def _of_source(pool: pd.DataFrame, name: str) -> pd.DataFrame | None:
     return rows[ids].assign(rank=rows[f"{name}_rank"].astype("int64"), score=rows[f"{name}_score"])
 
 
-def _documents(run: pd.DataFrame) -> pd.DataFrame:
-    """The run as judgements see it: documents."""
-    return best_per_doc(run) if unit_column(run) == "chunk_id" else run
+def _added(pool: pd.DataFrame, name: str) -> pd.DataFrame:
+    """What a source adds to each unit, retrieved by it or not, read off the ledger of a pool.
+
+    A method that is linear in the weights adds these up, so the sums follow a weight exactly, whatever was
+    made of ranks, scales and units that a source lacks.
+    """
+    ids = ["query_id", *(["chunk_id"] if unit_column(pool) == "chunk_id" else []), "doc_id"]
+    rows = pool[pool[f"{name}_contribution"].notna()]
+    return rows[ids].assign(score=rows[f"{name}_contribution"])
 
 
 def _text_of(row: Any) -> Text:

@@ -165,6 +165,15 @@ def test_the_controls_are_called_what_the_parameters_are_called(lab):
     assert {"top_k", "pool", "k1", "b", "k", "lambda_", "fetch_k", "fusion", "weights['keyword']"} <= shown
 
 
+@pytest.mark.parametrize("queries", [None, {"q1": "crane wind"}, QUERIES], ids=["none", "one", "three"])
+def test_a_closed_lab_leaves_no_widget_behind(hybrid, queries):
+    from ipywidgets.widgets import widget
+
+    before = set(widget._instances)
+    explore(hybrid, queries, QRELS, query="q1").close()
+    assert set(widget._instances) == before
+
+
 # --- state ---------------------------------------------------------------------------------------------
 
 
@@ -520,6 +529,77 @@ def test_what_dropped_out_is_named(lab):
     assert all(f'title="{doc}">{doc.title()}</span> (was ' in line for doc in gone)
 
 
+# --- metrics that read vectors ------------------------------------------------------------------------------
+
+MIXED = ["ild@5", "ndcg@10", "crowding@3", "vendi@4"]
+
+
+def as_chunks():
+    """Two chunks of each document."""
+    halves = [DOCS.assign(chunk_id=DOCS["doc_id"] + f"#{n}", text=DOCS["text"].str[50 * n :]) for n in (0, 1)]
+    return pd.concat(halves, ignore_index=True).assign(start=0, end=1)
+
+
+def test_metrics_of_vectors_are_those_of_the_vector_side(hybrid):
+    panel = explore(hybrid, QUERIES, QRELS, metrics=MIXED, plots=["weights"])
+    panel.controls["weight"].value = 0.1
+    qrels = QRELS[QRELS["query_id"] == "q1"]
+    expected = evaluate(panel.value, qrels, metrics=MIXED, vectors=hybrid.store)
+    shown = panel._result.scores
+    assert dict(zip(shown["metric"], shown["now"])) == dict(zip(expected["metric"], expected["value"]))
+    assert shown["metric"].tolist() == MIXED and panel.error is None
+    # The axis of the weight has the first metric that reads judgements.
+    assert "ndcg@10" in panel._result.means and "weights" in panel.pictures
+    panel.controls["order"].value = "worst first"
+    assert panel.error is None
+    panel.close()
+
+
+@pytest.mark.parametrize("metrics", [MIXED, ["vendi"], ["ndcg@10", "rr"]])
+@pytest.mark.parametrize("chunks", [False, True])
+def test_means_and_their_code_hold_metrics_of_vectors_and_of_judgements(metrics, chunks):
+    hybrid = make_hybrid(as_chunks()) if chunks else make_hybrid()
+    panel = explore(hybrid, QUERIES, QRELS, metrics=metrics)
+    panel.controls["weight"].value = 0.3
+    panel.pin()
+    runs = {"start": hybrid.search(QUERIES), "now": hybrid.search(QUERIES, **panel.params)}
+    table = panel.comparison()
+    for name, run in runs.items():
+        for metric in metrics:
+            by_vectors = metric not in ("ndcg@10", "rr")
+            one = best_per_doc(run) if chunks and not by_vectors else run
+            value = evaluate(one, QRELS, metrics=metric, vectors=hybrid.store)["value"].mean()
+            row = table[(table["system"] == name) & (table["metric"] == metric)]
+            assert row["mean"].item() == pytest.approx(value), (name, metric)
+    names = {"hybrid": hybrid, "queries": QUERIES, "qrels": QRELS}
+    exec(panel.code(), names)
+    pd.testing.assert_frame_equal(names["table"], table[names["table"].columns.tolist()])
+    panel.close()
+
+
+def test_metrics_of_vectors_need_no_judgements(hybrid):
+    panel = explore(hybrid, QUERIES, metrics=["ndcg@10", "ild@5"])
+    assert panel._result.scores["metric"].tolist() == ["ild@5"]
+    for text in ("frogs", "mint tea"):  # of one id, and not of one score
+        panel.controls["text"].value = text
+        expected = evaluate(panel.value, metrics="ild@5", vectors=hybrid.store)["value"].tolist()
+        assert panel._result.scores["now"].tolist() == expected
+    assert "ild@5" in panel._message.value and panel.error is None
+    panel.close()
+
+
+def test_metrics_of_vectors_without_a_vector_side_are_refused_at_the_door(hybrid):
+    with pytest.raises(ValueError, match=r"metric 'ild@5' reads vectors, and this search has no VectorStore"):
+        explore(HybridSearch(hybrid.index), QUERIES, metrics=["ild@5"])
+
+
+def test_a_lab_may_measure_nothing(hybrid):
+    panel = explore(hybrid, QUERIES, QRELS, metrics=[], plots=["weights"])
+    panel.controls["order"].value = "worst first"
+    assert panel.error is None and panel._result.scores is None and panel._result.means is None
+    panel.close()
+
+
 # --- order of queries ---------------------------------------------------------------------------------------
 
 
@@ -583,6 +663,28 @@ def test_the_weight_curve_is_the_mean_over_all_queries(lab, hybrid):
         expected = evaluate(run, QRELS, metrics="ndcg@10")["value"].mean()
         held = curve[curve["weight"] <= weight].iloc[-1]["mean ndcg@10"]
         assert held == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("fusion", ["linear", "sum", "mnz", "anz", "dbsf", "tm2c2", "rrf", "borda", "isr"])
+def test_a_stretch_of_the_weight_ruler_holds_the_list_that_the_search_gives_there(lab, hybrid, fusion):
+    for missing in [None] if fusion in ("rrf", "borda", "isr") else [None, "ignore", "list_min", "score"]:
+        lab.set(fusion=fusion, missing=missing or "None", top_k=5, pool=3)
+        assert lab.error is None, missing
+        for row in lab._result.weights.itertuples():
+            w = (row.weight_from + row.weight_to) / 2
+            setting = lab.params | {"weights": {"keyword": w, "vector": 1 - w}}
+            assert row.unit_ids == tuple(hybrid.search({"q1": "crane wind"}, **setting)["doc_id"]), missing
+
+
+def test_the_weight_curve_knows_the_exact_scores_of_what_a_side_did_not_retrieve(lab, hybrid):
+    lab.set(fusion="linear", missing="score", pool=2)
+    lab._toggles["weights"].value = True
+    assert lab.error is None
+    curve = mean_curve(lab._result.means, "ndcg@10")
+    for weight in (0.05, 0.35, 0.77):
+        setting = lab.params | {"weights": {"keyword": weight, "vector": 1 - weight}}
+        expected = evaluate(hybrid.search(QUERIES, **setting), QRELS, metrics="ndcg@10")["value"].mean()
+        assert curve[curve["weight"] <= weight].iloc[-1]["mean ndcg@10"] == pytest.approx(expected)
 
 
 def test_methods_that_are_not_linear_have_no_weight_ruler(lab):

@@ -55,7 +55,8 @@ def explore(
     query : str or None, default=None
         What to show first: the id of one of the queries, or free text.
     metrics : list of str, default=("ndcg@10", "recall@10", "rr")
-        Metrics to show.
+        Metrics to show. Those that read vectors (``"ild@10"``, ``"vendi"``, ``"crowding"``) take the vector
+        side's, and need no judgements.
     plots : list of str, default=("ranks",)
         Plots to show first, of ``"ranks"``, ``"contributions"``, ``"trade-off"``, ``"weights"``.
     pins : dict of name to dict, optional

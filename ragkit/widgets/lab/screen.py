@@ -168,17 +168,19 @@ class Lab(Panel):
         ]
 
     def _query_row(self) -> list[Any]:
+        return [
+            *([self.controls["query"]] if len(self.stages.queries) else []),
+            *(self._steps() if len(self.stages.queries) > 1 else []),
+            *([self.controls["order"]] if "order" in self.controls else []),
+            self.controls["text"],
+        ]
+
+    def _steps(self) -> list[Any]:
         back = button("previous", tooltip="The query before")
         on = button("next", tooltip="The query after")
         back.on_click(lambda _: self._step(-1))
         on.on_click(lambda _: self._step(+1))
-        many = len(self.stages.queries) > 1
-        return [
-            *([self.controls["query"]] if len(self.stages.queries) else []),
-            *([back, on] if many else []),
-            *([self.controls["order"]] if "order" in self.controls else []),
-            self.controls["text"],
-        ]
+        return [back, on]
 
     def _pin_row(self) -> list[Any]:
         pin = button("pin this setting", tooltip="Keep this setting as a column to compare with")
@@ -355,10 +357,10 @@ class Lab(Panel):
         knobs = "".join(f"    {name}={value},\n" for name, value in said.items())
         program = f"{setup.rstrip()}\n\nvalue = hybrid.search(\n    {{{query_id!r}: {text!r}}},\n{knobs})\n"
         if self._pins.kept and not foreign:
-            compared = self._pins.code(params, self.stages.metrics, self._state["against"])
-            program += (
-                f"\n# The pinned settings side by side, over all queries.\nimport ragkit as rk\n\n{compared}"
-            )
+            chunks = unit_column(self.value) == "chunk_id"
+            compared = self._pins.code(params) + self.stages.measures.code(chunks, self._state["against"])
+            program += "\n# The pinned settings side by side, over all queries.\n"
+            program += f"import pandas as pd\nimport ragkit as rk\n\n{compared}"
         return program
 
 
