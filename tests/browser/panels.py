@@ -37,9 +37,11 @@ run = runs["vector"]
 folder = pathlib.Path(tempfile.mkdtemp()) / "judged"
 folder.mkdir()
 shown = {}
-def show(name, make):
+def close(name):
     if name in shown:
-        shown[name].close()
+        shown.pop(name).close()
+def show(name, make):
+    close(name)
     shown[name] = make()
     return shown[name]
 """
@@ -266,7 +268,7 @@ _SCREEN = """e => ({
 
 
 #: The cell at the end of the notebook, for one panel more.
-TWIN = "twin = make_twin() if 'make_twin' in globals() else None\ntwin"
+TWIN = "show('twin', make_twin) if 'make_twin' in globals() else None"
 
 
 class Notebook:
@@ -282,7 +284,7 @@ class Notebook:
         return self._run(1 + self.specs.index(spec), spec)
 
     def open_twin(self, spec, make=None):
-        """Open the same panel once more, at the end of the notebook; the kernel calls it ``twin``."""
+        """Open the same panel once more, in the last cell of the notebook."""
         self.tell(f"make_twin = lambda: {make or spec.make}")
         return self._run(1 + len(self.specs), spec)
 

@@ -120,14 +120,13 @@ def test_a_panel_leaves_the_others_in_the_notebook_alone(panel, spec, gallery):
 
 
 @pytest.mark.parametrize("spec", EVERY)
-def test_closing_frees_every_widget_and_leaves_the_others_alive(gallery, spec, request):
-    gallery.tell("counted = len(_instances)")
+def test_closing_frees_every_widget_and_leaves_the_others_alive(panel, spec, gallery):
+    gallery.tell("close('twin'); counted = len(_instances)")
     twin = gallery.open_twin(spec)
     assert gallery.ask("len(_instances) > counted")
-    gallery.tell("twin.close()")
+    gallery.tell("close('twin')")
     expect(twin.root).to_have_count(0)
     assert gallery.ask("len(_instances) - counted") == 0
-    first = gallery.panel(spec)
-    before = first.screen()
-    first.do(spec.typed)
-    first.wait_for_change(before)
+    before = panel.screen()
+    panel.do(spec.typed)
+    panel.wait_for_change(before)

@@ -72,7 +72,7 @@ def test_two_panels_share_a_slider(panel, spec, gallery):
     twin.wait_for_change(there, "tables")
     panel.wait_for_change(before, "tables")
     assert panel.reads("lambda_") == twin.reads("lambda_") == "0.00"
-    gallery.tell("twin.close()")
+    gallery.tell("close('twin')")
     before = panel.screen()
     panel.press("lambda_", "End", 1)
     panel.wait_for_change(before, "tables")
