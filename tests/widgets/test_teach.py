@@ -1,6 +1,7 @@
 """Teaching panels: each keeps the contract, and each shows its one idea rightly."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -128,6 +129,26 @@ def test_the_code_gives_the_value(opened):
     exec(panel.code(setup=""), scope)
     pd.testing.assert_frame_equal(pd.DataFrame(scope["value"]), panel.value)
     assert panel.code().startswith("import ragkit as rk\n\n# Needs ")
+
+
+@pytest.mark.parametrize(
+    ("make", "names"),
+    [
+        (
+            partial(tune_mmr, top_k=1),
+            {"run": {"q": {"a": 1.0, "b": 0.5}}, "vectors": {"a": [1, 0], "b": [0, 1]}},
+        ),
+        (partial(tune_mmr, top_k=1), {"run": {1: {7: 1.0, 8: 0.5}}, "vectors": {7: [1, 0], 8: [0, 1]}}),
+        (tune_fusion, {"runs": {"x": {"q": {"a": 2.0, "b": 1.0}}, "y": {"q": ["b", "a"]}}}),
+        (tune_chunks, {"docs": {1: "A marsh is flooded ground. Grey birds nest there."}}),
+    ],
+)
+def test_the_code_runs_on_what_the_panel_was_opened_on_whatever_its_form(make, names):
+    panel = make(*names.values())
+    scope = dict(names)
+    exec(panel.code(), scope)
+    pd.testing.assert_frame_equal(scope["value"], panel.value)
+    panel.close()
 
 
 def test_the_state_comes_back_from_params(opened):

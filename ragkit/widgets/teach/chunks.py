@@ -270,11 +270,11 @@ class TuneChunks(TeachPanel):
     def _program(self, params: dict[str, Any], setup: str | None) -> str:
         one = f"one = docs[docs['doc_id'] == {params['doc_id']!r}].reset_index(drop=True)\n"
         knobs = {name: params[name] for name in ("method", "size", "overlap")}
-        program = one + "value = " + call("rk.chunk", ["one"], knobs)
+        program = f"docs = rk.as_docs(docs)\n{one}value = " + call("rk.chunk", ["one"], knobs)
         if self._scoring is None:
-            return head_of(setup, "`docs`, the documents as a frame") + program
+            return head_of(setup, "`docs`, as the panel was opened on") + program
         scores, names = self._scoring.program(self._methods(params), knobs, params.get("top_k"))
-        needs = f"`docs` and `spans` as frames{''.join(f', `{name}`' for name in names)}"
+        needs = f"`docs`, `spans`{''.join(f', `{name}`' for name in names)}, as the panel was opened on"
         return head_of(setup, needs) + program + scores
 
 

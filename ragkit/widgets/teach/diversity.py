@@ -305,7 +305,7 @@ class TuneMMR(TeachPanel):
         return words
 
     def _program(self, params: dict[str, Any], setup: str | None) -> str:
-        asked = f"asked = run[run['query_id'] == {params['query']!r}]\n"
+        asked = f"run = rk.as_run(run)\nasked = run[run['query_id'] == {params['query']!r}]\n"
         needs = "`run` and `vectors`, as the panel was opened on"
         first = ["asked", "vectors"]
         return head_of(setup, needs) + asked + "value = " + call("rk.mmr", first, self._arguments(params))

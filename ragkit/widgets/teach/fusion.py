@@ -266,6 +266,7 @@ class TuneFusion(TeachPanel):
 
     def _program(self, params: dict[str, Any], setup: str | None) -> str:
         asked = (
+            "runs = {name: rk.as_run(run) for name, run in runs.items()}\n"
             f"asked = {{name: run[run['query_id'] == {params['query']!r}] for name, run in runs.items()}}\n"
         )
         needs = "`runs`, the dict of two runs that the panel was opened on"
