@@ -184,6 +184,8 @@ class _Bounds:
         self.known = 0  # picks that every row knows
         self.outside = np.inf  # the highest bound of an inactive row
         self.rows = np.empty(0, dtype=np.int64)
+        size = min(len(V), max(_ACTIVE, len(V) // 16))
+        self.active = np.empty((size, V.shape[1]), dtype=np.float32)  # their vectors, written over
         self.place = np.full(len(V), -1)  # of each active row among them
         self.score = np.empty(0, dtype=np.float32)
 
@@ -220,13 +222,14 @@ class _Bounds:
         np.minimum(self.bound, lowest, out=self.bound)
         self.bound[self.picks] = -np.inf
         self.known = len(self.picks)
-        size = min(len(self.V), max(_ACTIVE, len(self.V) // 16))
+        size = len(self.active)
         order = np.argpartition(-self.bound, size - 1)
         self.rows = order[:size]
         self.outside = float(self.bound[order[size:]].max(initial=-np.inf))
         self.rows.sort()
         self.place[self.rows] = np.arange(size)
-        self.active, self.score = self.V.take(self.rows, axis=0), self.bound[self.rows]
+        np.take(self.V, self.rows, axis=0, out=self.active, mode="clip")
+        self.score = self.bound[self.rows]
         self.active_inverse, self.active_gain = self.inverse[self.rows], self.gain[self.rows]
 
 
