@@ -34,8 +34,11 @@ hybrid = rk.HybridSearch(rk.KeywordIndex(docs), vectors)
 odd = pd.DataFrame({"query_id": ["q99"], "text": ["what gibberish says"]})
 runs = {"keyword": hybrid.index.search(queries, top_k=30), "vector": vectors.search(queries, top_k=30)}
 run = runs["vector"]
-folder = pathlib.Path(tempfile.mkdtemp()) / "judged"
-folder.mkdir()
+def new_folder():
+    global folder
+    folder = pathlib.Path(tempfile.mkdtemp()) / "judged"
+    folder.mkdir()
+    return folder
 shown = {}
 def close(name):
     if name in shown:
@@ -147,7 +150,7 @@ SPECS = (
         code="cosine_similarity(vectors, vectors)",
     ),
     Spec(
-        make="judge(runs, docs, queries=queries, depth=3, path=folder / 'qrels.tsv')",
+        make="judge(runs, docs, queries=queries, depth=3, path=new_folder() / 'qrels.tsv')",
         slider="document", keys=("ArrowRight", 2), reads="3",
         typed=("document", "2"),
         query=(("query", "q02"), SECOND),
