@@ -58,8 +58,8 @@ class Spec:
 
     make: str  # how it is opened, in Python
     slider: str | None  # its first slider
-    keys: tuple[str, int]  # a key, and how often it is pressed
-    reads: str  # what the slider's number, or the box of text, says then
+    keys: tuple[str, int] | None  # a key, and how often it is pressed
+    reads: str | None  # what the slider's number says then
     typed: Step  # an exact entry
     query: tuple[Step, str] | None  # the choice of a query, and what the status line says then
     wrong: tuple[Step, str] | None  # what makes an error, and what the error line says
@@ -142,7 +142,7 @@ SPECS = (
     ),
     Spec(
         make="similarity_lab(embed=embed)",
-        slider=None, keys=("x", 3), reads="xxx",  # its one control is a box of sentences
+        slider=None, keys=None, reads=None,  # its one control is a box of sentences
         typed=("sentences", "quiet hours\nhours of quiet\nwindows driver"),
         query=None,
         wrong=(("sentences", "what gibberish says"), "cannot be read"), right=("sentences", "quiet hours"),
