@@ -1,5 +1,6 @@
 """Teaching panels: each keeps the contract, and each shows its one idea rightly."""
 
+import gzip
 import re
 from functools import partial
 
@@ -499,7 +500,7 @@ def test_judging_by_key_and_saving_as_one_goes(tmp_path):
     first = panel._pool["q1"][0]
     panel._key.value = "3"
     assert panel._key.value == "" and panel.value.values.tolist() == [["q1", first, 3]]
-    saved = rk.as_qrels(pd.read_csv(path, sep="\t"))
+    saved = rk.read_qrels(path)
     pd.testing.assert_frame_equal(saved, panel.value)
     panel._key.value = "n"
     panel._key.value = "x"
@@ -509,7 +510,7 @@ def test_judging_by_key_and_saving_as_one_goes(tmp_path):
     pd.testing.assert_frame_equal(again.value, saved)
     assert again.controls["place"].value == 2
     again.close()
-    assert not list(tmp_path.glob("*.part"))
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_grade_that_cannot_be_saved_is_not_kept_and_the_screen_says_so(tmp_path):
@@ -526,6 +527,97 @@ def test_a_grade_that_cannot_be_saved_is_not_kept_and_the_screen_says_so(tmp_pat
     folder.mkdir()
     panel._key.value = "3"
     assert panel.error is None and len(panel.value) == 1 and (folder / "qrels.tsv").exists()
+    panel.close()
+
+
+ODD = {"one": {"q 1": {'a "b"': 2.0, "é,;": 1.0}}}  # ids with blanks, commas, quotation marks
+
+ENDINGS = {
+    "j.tsv": "query-id\tcorpus-id\tscore\nq1\ttower\t2\n",
+    "j.qrels": "q1 0 tower 2\n",
+    "j.txt.gz": "q1 0 tower 2\n",
+    "j": "q1 0 tower 2\n",
+    "j.csv": "query_id,doc_id,relevance\nq1,tower,2\n",
+    "j.jsonl": '{"query_id": "q1", "doc_id": "tower", "relevance": 2}\n',
+    "j.json": '{"query_id": "q1", "doc_id": "tower", "relevance": 2}\n',
+}
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_judgements_are_written_as_the_name_of_the_file_says(name, tmp_path):
+    path = tmp_path / name
+    panel = judge({"one": {"q1": {"tower": 1.0}}}, DOCS, path=path)
+    assert not list(tmp_path.iterdir())  # nothing before the first grade
+    panel.grade(2)
+    raw = path.read_bytes()
+    assert (gzip.decompress(raw) if name.endswith(".gz") else raw).decode() == ENDINGS[name]
+    assert list(tmp_path.iterdir()) == [path]
+    panel.close()
+    again = judge({"one": {"q1": {"tower": 1.0}}}, DOCS, path=path)
+    pd.testing.assert_frame_equal(again.value, rk.read_qrels(path))
+    assert again.value.values.tolist() == [["q1", "tower", 2]]
+    again.close()
+
+
+@pytest.mark.parametrize("name", ["j.tsv", "j.csv", "j.jsonl"])
+def test_ids_of_any_kind_come_back(name, tmp_path):
+    panel = judge(ODD, {'a "b"': "x", "é,;": "y"}, path=tmp_path / name)
+    panel.grade(3)
+    panel.grade(1)
+    assert rk.read_qrels(tmp_path / name).values.tolist() == panel.value.values.tolist()
+    assert len(panel.value) == 2
+    panel.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("beir.tsv", "query-id\tcorpus-id\tscore\nq1\ttower\t2\n"),
+        ("bare.tsv", "q1\ttower\t2\n"),
+        ("tabs.tsv", "query_id\tdoc_id\trelevance\nq1\ttower\t2\n"),
+        ("beir.csv", "query-id,corpus-id,score\nq1,tower,2\n"),
+        ("trec.txt", "q1 0 tower 2\r\n"),
+        ("beir.jsonl", '{"query-id": "q1", "corpus-id": "tower", "score": 2}\n'),
+        ("list.json", '[{"query_id": "q1", "doc_id": "tower", "relevance": 2}]'),
+        ("none.tsv", ""),
+    ],
+)
+def test_judging_goes_on_with_any_file_that_read_qrels_reads(name, text, tmp_path):
+    path = tmp_path / name
+    path.write_text(text, newline="")
+    before = rk.read_qrels(path)
+    panel = judge(RUNS, DOCS, queries=QUERIES, path=path)
+    assert panel.value.values.tolist() == before.values.tolist() and path.read_bytes() == text.encode()
+    panel.grade(1)
+    assert len(panel.value) == len(before) + 1
+    assert rk.read_qrels(path).values.tolist() == panel.value.values.tolist()
+    panel.close()
+
+
+def test_what_cannot_be_saved_is_said_when_the_panel_is_opened(tmp_path):
+    with pytest.raises(
+        FileNotFoundError, match=r"there is no folder '.*none' to save judgements in; make it"
+    ):
+        judge(RUNS, DOCS, path=tmp_path / "none" / "j.tsv")
+    with pytest.raises(ValueError, match="'q 1' holds blanks, which TREC's format cannot hold"):
+        judge(ODD, {}, path=tmp_path / "j.qrels")
+    with pytest.raises(ValueError, match=r"writes no \.parquet"):
+        judge(RUNS, DOCS, path=tmp_path / "j.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_with_more_than_grades_is_not_written_over(tmp_path):
+    for name, text in {
+        "who.csv": "query_id,doc_id,relevance,judge\nq1,tower,2,Ann\n",
+        "topics.txt": "q1 1 tower 2\nq1 2 tower 0\n",
+    }.items():
+        path = tmp_path / name
+        path.write_text(text)
+        with pytest.raises(ValueError, match=rf"{name} holds '(judge|subtopic)' beside the grades"):
+            judge(RUNS, DOCS, path=path)
+        assert path.read_text() == text
+    panel = judge(RUNS, DOCS, rk.read_qrels(path), queries=QUERIES)
+    assert panel.value.values.tolist() == [["q1", "tower", 2]]  # the highest grade of its subtopics
     panel.close()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
@@ -16,6 +15,7 @@ from ragkit.widgets import html
 from ragkit.widgets.controls import button, checkbox, int_slider, need_ipywidgets
 from ragkit.widgets.results import marked
 from ragkit.widgets.teach.base import Shown, TeachPanel, head_of, query_picker, text_of
+from ragkit.widgets.teach.grades import check_place, read_grades, write_grades
 
 GRADES = {0: "not relevant", 1: "related", 2: "relevant", 3: "answers it"}
 
@@ -48,8 +48,9 @@ def judge(
     depth : int, default=10
         How many results of each system go into the pool.
     path : str or Path, optional
-        Where judgements are saved after each one, as ``query_id, doc_id, relevance`` with tabs between
-        them; a file that is there is read first.
+        Where judgements are saved after each one, in the form that the name says: ``.csv``, ``.jsonl``,
+        ``.tsv`` as in BEIR, any other as in TREC. A file that is there is read first, in any form that
+        :func:`ragkit.read_qrels` reads.
     random_state : int, default=0
         Seed of the order in which documents are shown.
 
@@ -57,6 +58,13 @@ def judge(
     -------
     Judge
         The panel; ``panel.value`` is the judgements frame.
+
+    Raises
+    ------
+    OSError
+        If the folder of `path` is not there, or not to be written in.
+    ValueError
+        If the file that is there holds more than grades, or its form cannot hold the ids.
 
     See Also
     --------
@@ -94,11 +102,12 @@ class Judge(TeachPanel):
             [best_per_doc(f) if unit_column(f) == "chunk_id" else f for f in frames], depth, random_state
         )
         self._docs = as_docs(docs).drop_duplicates("doc_id").set_index("doc_id", drop=False)
-        self._path = None if path is None else Path(path)
-        self._grades: dict[tuple[str, str], int] = {}
-        for given in ([] if qrels is None else [as_qrels(qrels)]) + self._saved():
-            for q, d, r in zip(given["query_id"], given["doc_id"], given["relevance"]):
-                self._grades[q, d] = int(r)
+        self._path = None if path is None else Path(path).expanduser()
+        self._grades = {} if qrels is None else _by_pair(as_qrels(qrels))
+        if self._path is not None:
+            self._grades |= _by_pair(read_grades(self._path))
+            pairs = {(query, doc): 0 for query, docs in self._pool.items() for doc in docs}
+            check_place(self._path, _as_frame(pairs | self._grades))
         asked = {q: q for q in self._pool} if queries is None else queries
         self.queries, picker = query_picker(asked, query)
         controls = {
@@ -170,7 +179,8 @@ class Judge(TeachPanel):
         before = dict(self._grades)
         self._grades[query, pool[min(place, len(pool)) - 1]] = int(relevance)
         try:
-            self._save()
+            if self._path is not None:
+                write_grades(_as_frame(self._grades), self._path)
         except OSError:
             self._grades = before
             raise
@@ -223,30 +233,6 @@ class Judge(TeachPanel):
         elif key in ("n", "b"):
             self.step(1 if key == "n" else -1)
 
-    def _saved(self) -> list[pd.DataFrame]:
-        if self._path is None or not self._path.exists() or not self._path.stat().st_size:
-            return []
-        return [
-            as_qrels(
-                pd.read_csv(
-                    self._path, sep="\t", dtype={"query_id": str, "doc_id": str}, keep_default_na=False
-                )
-            )
-        ]
-
-    def _save(self) -> None:
-        """Write all judgements to a temporary name and rename it: no crash leaves half a file."""
-        if self._path is None:
-            return
-        near = self._path.with_name(self._path.name + ".part")
-        self._frame().to_csv(near, sep="\t", index=False)
-        os.replace(near, self._path)
-
-    def _frame(self) -> pd.DataFrame:
-        rows = [(q, d, r) for (q, d), r in self._grades.items()]
-        frame = pd.DataFrame(rows, columns=["query_id", "doc_id", "relevance"])
-        return as_qrels(frame) if rows else as_qrels({})
-
     # --- the panel -----------------------------------------------------------------------------------------
 
     def _read(self) -> dict[str, Any]:
@@ -257,7 +243,9 @@ class Judge(TeachPanel):
 
     def _compute(self, state: dict[str, Any]) -> Shown:
         pool = self._pool.get(state["query"], [])
-        return Shown(self._frame(), {"doc": pool[min(state["place"], len(pool)) - 1] if pool else None})
+        return Shown(
+            _as_frame(self._grades), {"doc": pool[min(state["place"], len(pool)) - 1] if pool else None}
+        )
 
     def _render(self, state: dict[str, Any], result: Shown) -> dict[str, str]:
         doc, query = result.more["doc"], text_of(self.queries, state["query"])
@@ -302,6 +290,17 @@ class Judge(TeachPanel):
         for (query, doc), grade in self._grades.items():
             nested.setdefault(query, {})[doc] = grade
         return head_of(setup, "nothing but ragkit") + f"value = rk.as_qrels({nested!r})\n"
+
+
+def _by_pair(qrels: pd.DataFrame) -> dict[tuple[str, str], int]:
+    """Grades by query and document, the highest where subtopics have one each."""
+    best = qrels.groupby(["query_id", "doc_id"], sort=False)["relevance"].max()
+    return {(str(query), str(doc)): int(grade) for (query, doc), grade in best.items()}
+
+
+def _as_frame(grades: Mapping[tuple[str, str], int]) -> pd.DataFrame:
+    rows = [(query, doc, grade) for (query, doc), grade in grades.items()]
+    return as_qrels(pd.DataFrame(rows, columns=["query_id", "doc_id", "relevance"]) if rows else {})
 
 
 def _pool(runs: list[pd.DataFrame], depth: int, random_state: int) -> dict[str, list[str]]:
