@@ -102,10 +102,13 @@ def asked(queries: pd.DataFrame, state: Mapping[str, Any]) -> tuple[str, str]:
     Returns
     -------
     (str, str)
-        Free text has the id ``"0"``.
+        Free text has the first number that no query is called: ``"0"``, mostly.
     """
     text = state["text"].strip()
     if not text and state["query"] is not None:
         return state["query"], str(queries.loc[queries["query_id"] == state["query"], "text"].iloc[0])
     same = queries.loc[queries["text"] == text, "query_id"]
-    return (str(same.iloc[0]) if len(same) else "0"), text
+    if len(same):
+        return str(same.iloc[0]), text
+    taken = set(queries["query_id"])
+    return next(str(n) for n in range(len(taken) + 1) if str(n) not in taken), text

@@ -205,6 +205,15 @@ def test_free_text_is_searched_and_free_text_that_is_a_query_is_that_query(lab):
     assert lab.query == "q1"
 
 
+def test_free_text_gets_no_grades_of_a_query_that_is_called_by_a_number(hybrid):
+    panel = explore(hybrid, ["crane wind", "mint"], {"0": {"marsh": 3}})
+    assert panel.query == "0" and panel._result.scores is not None
+    panel.controls["text"].value = "frogs"
+    assert panel.value["doc_id"].iloc[0] == "marsh" and set(panel.value["query_id"]) == {"2"}
+    assert panel._result.scores is None and "✓ 3" not in panel._views["results"]
+    panel.close()
+
+
 def test_previous_and_next_go_round(lab):
     seen = []
     for _ in range(3):

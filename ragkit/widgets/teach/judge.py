@@ -243,9 +243,8 @@ class Judge(TeachPanel):
 
     def _compute(self, state: dict[str, Any]) -> Shown:
         pool = self._pool.get(state["query"], [])
-        return Shown(
-            _as_frame(self._grades), {"doc": pool[min(state["place"], len(pool)) - 1] if pool else None}
-        )
+        doc = pool[min(state["place"], len(pool)) - 1] if pool else None
+        return Shown(_as_frame(self._grades), {"doc": doc})
 
     def _render(self, state: dict[str, Any], result: Shown) -> dict[str, str]:
         doc, query = result.more["doc"], text_of(self.queries, state["query"])
@@ -294,8 +293,8 @@ class Judge(TeachPanel):
 
 def _by_pair(qrels: pd.DataFrame) -> dict[tuple[str, str], int]:
     """Grades by query and document, the highest where subtopics have one each."""
-    best = qrels.groupby(["query_id", "doc_id"], sort=False)["relevance"].max()
-    return {(str(query), str(doc)): int(grade) for (query, doc), grade in best.items()}
+    best = qrels.groupby(["query_id", "doc_id"], sort=False, as_index=False)["relevance"].max()
+    return {(q, d): int(r) for q, d, r in zip(best["query_id"], best["doc_id"], best["relevance"])}
 
 
 def _as_frame(grades: Mapping[tuple[str, str], int]) -> pd.DataFrame:
