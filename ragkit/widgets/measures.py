@@ -57,11 +57,13 @@ class Measures:
         DataFrame
             The frame of :func:`ragkit.evaluate`.
         """
-        units = evaluate(run, qrels, metrics=self.of_vectors, vectors=self._store)
         if qrels is None:
-            return units
-        documents = best_per_doc(run) if unit_column(run) == "chunk_id" else run
-        return pd.concat([units, evaluate(documents, qrels, metrics=self._of_qrels)], ignore_index=True)
+            return evaluate(run, metrics=self.of_vectors, vectors=self._store)
+        if unit_column(run) == "doc_id":
+            return evaluate(run, qrels, metrics=self.metrics, vectors=self._store)
+        units = evaluate(run, qrels, metrics=self.of_vectors, vectors=self._store)
+        documents = evaluate(best_per_doc(run), qrels, metrics=self._of_qrels)
+        return pd.concat([units, documents], ignore_index=True)
 
     def code(self, chunks: bool, baseline: str) -> str:
         """Write the Python that compares ``runs``, a dict of name to run.
