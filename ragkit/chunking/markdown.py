@@ -12,6 +12,9 @@ from ragkit.text.boundaries import Boundaries
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_ITEM = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+")
+_HTML = re.compile(r" {0,3}<(?:!--|(?:pre|script|style|textarea)(?=[\s>]|$))", re.IGNORECASE)
+_HTML_END = re.compile(r"</(?:pre|script|style|textarea)>", re.IGNORECASE)
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 _TABLE_RULE = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
@@ -53,14 +56,17 @@ def outline(text: str) -> Outline:
 
 
 class _Reader:
-    """One pass over the lines; `block` is where the open paragraph began, -1 outside of one."""
+    """One pass over the lines; `block` is where the open paragraph began, -1 outside of one.
+
+    `inside` is how far the content of the open list item is indented, 0 outside of one.
+    """
 
     def __init__(self, text: str):
         self.text = text
         self.lines = [m.span() for m in _LINE.finditer(text) if m.end() > m.start()]
         self.out = Outline()
         self.path: list[tuple[int, str]] = []
-        self.block = -1
+        self.block, self.inside = -1, 0
 
     def line(self, n: int) -> str:
         start, end = self.lines[n]
@@ -85,11 +91,13 @@ class _Reader:
 
     def _step(self, n: int) -> int:
         line = self.line(n)
-        fence, heading = _FENCE.match(line), _HEADING.match(line)
+        fence, heading, html = _FENCE.match(self._content(line)), _HEADING.match(line), _HTML.match(line)
         if not line.strip():
             self._close(self.lines[n][0])
         elif fence:
             return self._fence(n, fence.group(1))
+        elif html:
+            return self._html(n, "-->" if html.group().endswith("!--") else _HTML_END)
         elif heading:
             self._head(self.lines[n][0], len(heading.group(1)), heading.group(2) or "")
         elif self.block >= 0 and _UNDERLINE.match(line) and not self._is_list():
@@ -100,6 +108,16 @@ class _Reader:
         elif self.block < 0:
             self.block = self.lines[n][0]
         return n + 1
+
+    def _content(self, line: str) -> str:
+        """Take the marks and the indent of list items from a line."""
+        if line.strip() and len(line) - len(line.lstrip()) < self.inside:
+            self.inside = 0
+        content = line[self.inside :]
+        while item := _ITEM.match(content):
+            self.inside += item.end()
+            content = content[item.end() :]
+        return content
 
     def _is_rule(self, line: str) -> bool:
         return "|" in line and _TABLE_RULE.match(line) is not None
@@ -136,11 +154,19 @@ class _Reader:
         self.out.blocks.append(end)
 
     def _fence(self, n: int, mark: str) -> int:
-        close = re.compile(rf" {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$")
-        last = n + 1
-        while last < len(self.lines) and not close.match(self.line(last)):
+        indent = "[ \t]*" if self.inside else " {0,3}"
+        return self._until(n, n + 1, rf"^{indent}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$")
+
+    def _html(self, n: int, end: str | re.Pattern[str]) -> int:
+        """Take a comment, or what stands as it is typed: what looks like Markdown in it is none."""
+        return self._until(n, n, end)
+
+    def _until(self, n: int, first: int, end: str | re.Pattern[str]) -> int:
+        """Take lines from `n` to the first that ends the block, or to the end of the text."""
+        last, close = first, re.compile(end)
+        while last < len(self.lines) and not close.search(self.line(last)):
             last += 1
-        last = min(last, len(self.lines) - 1)  # a fence that is never closed runs to the end
+        last = min(last, len(self.lines) - 1)
         self._whole(n, last)
         return last + 1
 

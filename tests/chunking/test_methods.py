@@ -439,3 +439,13 @@ def test_inputs_are_not_modified(method):
     before = docs.copy(deep=True)
     chunk(docs, method=method)["tags"][0].append("y")
     pd.testing.assert_frame_equal(docs, before)
+
+
+def test_what_only_looks_like_markdown_opens_no_section():
+    # CommonMark 4.6: comments and <pre> are taken as typed; 5.2: an item's content may be a fence.
+    html = "<!--\n# no\n-->\n<pre>\n# no\n</pre>\n"
+    items = "- ```\n  # no\n  ```\n1. x\n\n    ~~~\n    # no\n    ~~~\n"
+    chunks = chunk(f"{html}{items}# yes\nend", method="markdown", size=1000, overlap=0)
+    assert chunks["section"].tolist() == ["", "yes"]
+    unclosed = chunk("# a\n<!-- open\n# b", method="markdown", size=1000, overlap=0)
+    assert unclosed["section"].tolist() == ["a"]
