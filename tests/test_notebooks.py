@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import itertools
 import re
 from pathlib import Path
 
@@ -136,7 +137,7 @@ def test_its_cells_are_short_and_show_something(path):
 @each
 def test_every_cell_of_code_has_prose_before_it(path):
     kinds = [cell.cell_type for cell in read(path).cells]
-    assert all("markdown" in pair for pair in zip(kinds, kinds[1:]))
+    assert all("markdown" in pair for pair in itertools.pairwise(kinds))
 
 
 @each
