@@ -71,3 +71,36 @@ def test_a_number_as_text_and_a_number_as_exercise_are_told_apart():
     assert "without quotes" in repr(lessons.check("04.1", "0.96"))
     with pytest.raises(TypeError, match=r"such as '01\.1'"):
         lessons.check(1.1, 3)
+
+
+COUNTS = [name for name in EXERCISES if EXERCISES[name].digits == 0]
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_a_count_is_a_whole_number(name):
+    answer = solution(name)
+    assert answer == int(answer) and lessons.check(name, float(answer))
+    for near in (answer - 0.4, answer + 0.4):
+        assert repr(lessons.check(name, near)) == "Not yet. The answer is a whole number."
+
+
+def test_a_right_number_in_the_wrong_form_is_told_what_is_wrong_with_it():
+    right = solution("01.2")
+    assert "more decimals: 3" in repr(lessons.check("01.2", round(right, 2)))
+    assert "not percent" in repr(lessons.check("01.2", round(100 * right, 1)))
+    assert "more decimals" not in repr(lessons.check("01.2", right + 0.1))
+
+
+@pytest.mark.parametrize("answer", [None, [1], True, len])
+def test_what_is_no_number_is_named(answer):
+    verdict = lessons.check("01.1", answer)
+    assert not verdict and f"got an object of type {type(answer).__name__}." in repr(verdict)
+
+
+def test_only_a_number_in_quotes_is_told_to_lose_them():
+    assert "quotes" not in repr(lessons.check("01.1", "not at all"))
+
+
+def test_a_number_without_its_leading_zero_is_answered_with_the_full_one():
+    with pytest.raises(ValueError, match=r"Did you mean '03\.1'\?"):
+        lessons.check("3.1", 1)

@@ -226,7 +226,7 @@ _DIALECTS: dict[str, _Dialect] = {
     ),
     "mongodb": _Dialect(_RRF60, "sum of w / (60 + rank)", "weights 1", "k cannot be changed", "documented"),
     "opensearch": _Dialect(
-        {"method": opensearch_mean}, "weighted mean of min-max", "equal weights",
+        {"method": opensearch_mean}, "weighted mean of min-max, 0 as 0.001", "equal weights",
         "the last hit gets 0.001 instead of 0", "documented",
     ),
     "qdrant": _Dialect(

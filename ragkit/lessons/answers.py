@@ -60,10 +60,10 @@ def _class(name: str) -> SimpleNamespace:
     return SimpleNamespace(data=data, index=index, store=store, runs=runs, hybrid=hybrid)
 
 
-def _ndcg(system: str) -> Any:
-    """Give nDCG@10 of one run over fieldguide, by query."""
+def _by_query(system: str, metric: str = "ndcg@10") -> Any:
+    """Give a measure of one run over fieldguide, by query."""
     room = _class("fieldguide")
-    scores = evaluate(room.runs[system], room.data.qrels, metrics=["ndcg@10"])
+    scores = evaluate(room.runs[system], room.data.qrels, metrics=[metric])
     return scores.set_index("query_id")["value"]
 
 
@@ -90,10 +90,10 @@ def _tuned() -> Any:
     )
 
 
-def _plateau() -> tuple[float, float]:
-    """Give the weights of the keyword run that come within 0.01 of the best mean nDCG@10."""
+def _plateau(metric: str = "ndcg@10") -> tuple[float, float]:
+    """Give the weights of the keyword run that come within 0.01 of the best mean."""
     room = _class("fieldguide")
-    path = weight_path(room.runs, room.data.qrels, method="linear", metrics=["ndcg@10"])
+    path = weight_path(room.runs, room.data.qrels, method="linear", metrics=[metric])
     best = best_weight(path, tolerance=0.01).iloc[0]
     return float(best["plateau_from"]), float(best["plateau_to"])
 
@@ -160,20 +160,20 @@ def _weights_sweep_rows() -> int:
 
 def _wins(a: str, b: str) -> int:
     room = _class("fieldguide")
-    table = per_query(room.runs, room.data.qrels, "ndcg@10")
+    table = per_query(room.runs, room.data.qrels, "rr")
     return int((table[a] > table[b] + 1e-12).sum())
 
 
 EXERCISES: dict[str, Exercise] = {
     "01.1": Exercise(
         "How many queries does fieldguide have?",
-        "It is the number of rows of data.queries.",
+        "One of the tables of data has a row for each query; how many rows has it?",
         lambda: len(_class("fieldguide").data.queries),
     ),
     "01.2": Exercise(
-        "What is the mean nDCG@10 of the vector run, to three decimals?",
-        "It stands in the comparison table, column mean, row of the vector run.",
-        lambda: float(_ndcg("vector").mean()),
+        "What is the mean recall@5 of the vector run, to three decimals?",
+        "Compare once more with another list of metrics, and read the column mean.",
+        lambda: float(_by_query("vector", "recall@5").mean()),
         3,
     ),
     "01.3": Exercise(
@@ -189,9 +189,9 @@ EXERCISES: dict[str, Exercise] = {
         3,
     ),
     "02.1": Exercise(
-        "How many tokens of 'The C of Straße is in A4, not B' are left without a stop list?",
-        "rk.Tokenizer(stop_words=None) keeps every word, also those of one letter.",
-        lambda: len(Tokenizer(stop_words=None)("The C of Straße is in A4, not B")),
+        "How many tokens of 'The 2 sons of Groß & Klein live at No. 9 B' does the default tokenizer keep?",
+        "Signs are no tokens, digits and single letters are. rk.Tokenizer().explain gives the reasons.",
+        lambda: len(Tokenizer()("The 2 sons of Groß & Klein live at No. 9 B")),
     ),
     "02.2": Exercise(
         "Into how many chunks does fieldguide fall at size=400, overlap=0?",
@@ -204,34 +204,34 @@ EXERCISES: dict[str, Exercise] = {
         lambda: int(chunk(_class("fieldguide").data.docs, size=400, overlap=100)["overlap"].sum()),
     ),
     "03.1": Exercise(
-        "What is the idf of 'vixen' in toy, to three decimals?",
-        "N is 12 and one sentence holds the word: ln(1 + (N - n + 0.5) / (n + 0.5)).",
-        lambda: log(1 + (12 - 1 + 0.5) / (1 + 0.5)),
+        "What is the idf of 'hound' in toy, to three decimals?",
+        "N is 12; count the sentences that hold the word: ln(1 + (N - df + 0.5) / (df + 0.5)).",
+        lambda: log(1 + (12 - 2 + 0.5) / (2 + 0.5)),
         3,
     ),
     "03.2": Exercise(
-        "What is the score of s05 for 'dog chases fox' when b=0, to three decimals?",
-        "b=0 switches the length off: each word then counts idf * 1 * (k1 + 1) / (1 + k1), which is its idf.",
-        lambda: _toy_score("s05", "dog chases fox", b=0),
+        "What is the score of s05 for 'dog chases fox' when b=0.25, to three decimals?",
+        "Only the bracket changes: 1 - b + b * length / average length. The search takes b, too.",
+        lambda: _toy_score("s05", "dog chases fox", b=0.25),
         3,
     ),
     "03.3": Exercise(
-        "s08 says 'fox' twice. What does it score for 'fox' when k1=0, to three decimals?",
-        "With k1=0 it does not matter how often a word stands: the tf part is 1.",
-        lambda: _toy_score("s08", "fox", k1=0),
+        "s08 says 'fox' twice. What does it score for 'fox' when k1=3, to three decimals?",
+        "The tf part is tf * (k1 + 1) / (tf + k1 * length_norm); explain shows the length_norm of s08.",
+        lambda: _toy_score("s08", "fox", k1=3),
         3,
     ),
     "04.1": Exercise(
-        "What is the cosine of [3, 4] and [4, 3]?",
-        "Multiply component by component and add; divide by both lengths, which are 5 here.",
-        lambda: 24 / 25,
+        "What is the cosine of [3, 4] and [5, 12], to two decimals?",
+        "Multiply component by component and add; divide by both lengths, which are 5 and 13.",
+        lambda: 63 / 65,
         2,
     ),
     "04.2": Exercise(
-        "What is the cosine of toy's s10 and the nearest other sentence, to two decimals?",
+        "What is the cosine of toy's s10 and the nearest other sentence, to three decimals?",
         "Every sentence is nearest to itself, with 1; the second row of the search counts.",
         lambda: _nearest_other("s10"),
-        2,
+        3,
     ),
     "04.3": Exercise(
         "Multiply one of two vectors by 10. By how much does their cosine change?",
@@ -241,24 +241,24 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "05.1": Exercise(
         "For how many queries of fieldguide is nDCG@10 of the keyword run exactly 0?",
-        "The table of rk.per_query has a column for each system; count the zeros of one.",
-        lambda: int((_ndcg("keyword") == 0).sum()),
+        "rk.per_query gives a column for each system. Hits alone do not help: none of ten may be relevant.",
+        lambda: int((_by_query("keyword") == 0).sum()),
     ),
     "05.2": Exercise(
-        "For how many queries is the keyword run better than the vector run?",
-        "rk.per_query(runs, data.qrels, 'ndcg@10') has a column for each; count where one is greater.",
+        "For how many queries is the keyword run better than the vector run by rr, the reciprocal rank?",
+        "rk.per_query takes the name of the measure and gives a column for each run.",
         lambda: _wins("keyword", "vector"),
     ),
     "05.3": Exercise(
         "If an oracle chose the better of the two for each query, what would the mean be, to 3 decimals?",
-        "Take the greater of both columns in every row, then the mean.",
-        lambda: float(_ndcg("keyword").combine(_ndcg("vector"), max).mean()),
+        "Which number would the oracle get for a single query? Then for all of them.",
+        lambda: float(_by_query("keyword").combine(_by_query("vector"), max).mean()),
         3,
     ),
     "06.1": Exercise(
-        "A document is first in one list and third in the other. Its RRF score at k=60, to five decimals?",
-        "Each list gives 1 / (k + rank); add the two.",
-        lambda: 1 / 61 + 1 / 63,
+        "Second in one list, fifth in the other: what is the RRF score at k=60, weights 1, to five decimals?",
+        "Each list gives weight / (k + rank); add the two.",
+        lambda: 1 / 62 + 1 / 65,
         5,
     ),
     "06.2": Exercise(
@@ -269,15 +269,15 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "06.3": Exercise(
         "With method='linear', name a weight of the keyword run (the other gets 1 minus it) whose mean "
-        "nDCG@10 on fieldguide is within 0.01 of the best possible.",
-        "rk.best_weight(path, tolerance=0.01) of a rk.weight_path(..., method='linear') names the plateau.",
-        _plateau,
+        "reciprocal rank (rr) on fieldguide is within 0.01 of the best possible.",
+        "The path above knows another measure; make one for this, and look for its plateau.",
+        lambda: _plateau("rr"),
         3,
     ),
     "07.1": Exercise(
-        "For 'mercury', top_k=5 of 30: how many different selections are there over lambda? Order counts.",
-        "mmr_path has one row for each; two orders of the same five count as two.",
-        lambda: len(mmr_path(*_mercury(), top_k=5)),
+        "For 'mercury', top_k=3 of 30: how many different selections are there over lambda? Order counts.",
+        "mmr_path has one row for each; two orders of the same three count as two.",
+        lambda: len(mmr_path(*_mercury(), top_k=3)),
     ),
     "07.2": Exercise(
         "At lambda_=0, top_k=5 of 30: at which rank did the article stand before that comes second?",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -53,7 +54,8 @@ def check(exercise: str, answer: Any = ...) -> Verdict:
     Returns
     -------
     Verdict
-        Shown as a line: right, or a hint. Numbers are right within half a unit of the digits asked for.
+        Shown as a line: right, or a hint. Numbers are right within half a unit of the digits asked for,
+        counts only when they are whole.
 
     Raises
     ------
@@ -64,24 +66,52 @@ def check(exercise: str, answer: Any = ...) -> Verdict:
 
     Examples
     --------
-    >>> check("04.1", 0.96)
+    >>> check("07.3", 0.38)
     Right.
-    >>> check("04.1", 0.5)
-    Not yet. Multiply component by component and add; divide by both lengths, which are 5 here.
+    >>> check("07.3", 0.5)
+    Not yet. The formula stands under the first table of the notebook.
     """
     if not isinstance(exercise, str):
         raise TypeError(f"exercise must be its number as text, such as '01.1'; got {exercise!r}.")
+    if exercise not in EXERCISES and exercise.zfill(4) in EXERCISES:
+        raise ValueError(f"unknown exercise {exercise!r}. Did you mean {exercise.zfill(4)!r}?")
     found = EXERCISES[check_choice("exercise", exercise, EXERCISES)]
     if answer is ...:
         return Verdict(None, f"{found.question} Put your answer in place of `...`.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         solution = found.solve()
-    if isinstance(answer, str) and not isinstance(solution, str):
-        return Verdict(False, f"The answer is a number; got the text {answer!r}. Write it without quotes.")
+    if not isinstance(solution, str) and (remark := _not_a_number(answer)):
+        return Verdict(False, f"The answer is a number; {remark}")
     if _agrees(found, answer, solution):
         return Verdict(True, "Right.")
-    return Verdict(False, f"Not yet. {found.hint}")
+    return Verdict(False, f"Not yet. {_near_miss(found, answer, solution) or found.hint}")
+
+
+def _not_a_number(answer: Any) -> str:
+    """Say what was given in place of a number, and what to do; nothing for a number."""
+    if isinstance(answer, str):
+        try:
+            float(answer)
+        except ValueError:
+            return f"got the text {answer!r}."
+        return f"got the text {answer!r}. Write it without quotes."
+    if isinstance(answer, bool) or not isinstance(answer, numbers.Real):
+        return f"got an object of type {type(answer).__name__}."
+    return ""
+
+
+def _near_miss(exercise: Exercise, answer: Any, solution: Any) -> str:
+    """Tell a right number in the wrong form (a percentage, too few decimals) from a wrong one."""
+    if isinstance(solution, str):
+        return ""
+    if not exercise.digits:
+        return "" if float(answer).is_integer() else "The answer is a whole number."
+    if _agrees(exercise, answer / 100, solution):
+        return "Give a fraction, not percent."
+    if any(_agrees(replace(exercise, digits=d), answer, solution) for d in range(2, exercise.digits)):
+        return f"Give more decimals: {exercise.digits} are asked for."
+    return ""
 
 
 def _agrees(exercise: Exercise, answer: Any, solution: Any) -> bool:
@@ -91,7 +121,7 @@ def _agrees(exercise: Exercise, answer: Any, solution: Any) -> bool:
     if isinstance(answer, bool) or not isinstance(answer, numbers.Real) or not math.isfinite(answer):
         return False
     low, high = solution if isinstance(solution, tuple) else (solution, solution)
-    room = 0.5000001 * 10.0**-exercise.digits
+    room = 0.5000001 * 10.0**-exercise.digits if exercise.digits else 0.0
     return low - room <= answer <= high + room
 
 
