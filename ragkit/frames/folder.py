@@ -157,7 +157,7 @@ def refuse_damaged(what: str) -> Iterator[None]:
     """
     try:
         yield
-    except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError, NotImplementedError) as error:
         raise ValueError(f"{what} is damaged: {error!r}.") from error
 
 
