@@ -146,6 +146,77 @@ def test_by_a_kind_needs_the_queries(run):
     assert said(ValueError, rk.compare, {"a": run}, QRELS, metrics="rr", by="kind") == (
         "by='kind' needs queries=data.queries, a frame of queries with a column 'kind'."
     )
+    kinds = pd.DataFrame({"query_id": [*QUERIES], "text": [*QUERIES.values()], "kind": "short"})
+    assert said(ValueError, rk.compare, {"a": run}, QRELS, metrics="rr", by="knd", queries=kinds) == (
+        "by='knd' is no column of the queries; choose one of ['kind']. Did you mean 'kind'?"
+    )
+    assert said(ValueError, rk.compare, {"a": run}, QRELS, metrics="rr", by="kind", queries=QUERIES) == (
+        "by='kind' is no column of the queries; they have only query_id and text."
+    )
+
+
+def test_the_beginning_of_one_name_is_that_name_before_others_spelt_alike(run):
+    runs = {"a": run, "b": run}
+    assert said(ValueError, rk.fuse, runs, method="lin").endswith(" Did you mean 'linear'?")
+    assert said(ValueError, rk.fuse, runs, method="cond").endswith(" Did you mean 'condorcet'?")
+    # two names begin so: the one spelt most alike, if any is
+    assert said(ValueError, rk.fuse, runs, method="m").endswith("'tm2c2'].")
+    assert said(ValueError, rk.fuse, runs, method="").endswith("'tm2c2'].")
+
+
+@pytest.fixture(scope="module")
+def planets():
+    names = ["18650-cell", "mercury-god", "mercury-planet", "project-mercury"]
+    return {name: name.replace("-", " ") for name in names}
+
+
+def test_an_id_that_is_misspelt_is_answered_with_the_nearest(planets):
+    index, store = rk.KeywordIndex(planets), rk.VectorStore(planets)
+    for held in (index, store):
+        assert said(ValueError, held.explain, "mercury", "mercury-plannet") == (
+            "no document has the doc_id 'mercury-plannet'; ids here are strings such as '18650-cell', "
+            "'mercury-god'. Did you mean 'mercury-planet'?"
+        )
+    run = index.search({"q": "mercury"})
+    assert said(ValueError, rk.explain, run, "q", "mercury-plannet") == (
+        "explain found no unit 'mercury-plannet' for query 'q'; the run has 'project-mercury', "
+        "'mercury-planet', 'mercury-god'. Did you mean 'mercury-planet'?"
+    )
+
+
+def test_more_is_retrieved_only_where_there_is_such_a_document(planets):
+    run, store = rk.KeywordIndex(planets).search({"q": "god"}), rk.VectorStore(planets)
+    assert said(ValueError, rk.lambda_for, run, store, "q", "project-mercury") == (
+        "run did not retrieve 'project-mercury' for query 'q', so no lambda can select it; retrieve more "
+        "(a larger top_k before it)."
+    )
+    want = (
+        "run did not retrieve 'projct-mercury' for query 'q': neither the run nor the vectors hold a doc_id "
+        "of that name. Did you mean 'project-mercury'?"
+    )
+    assert said(ValueError, rk.lambda_for, run, store, "q", "projct-mercury") == want
+    by_id = dict(zip(planets, store.vectors([*planets])))
+    assert said(ValueError, rk.lambda_for, run, by_id, "q", "projct-mercury") == want
+    # an array says nothing of other documents
+    assert said(ValueError, rk.lambda_for, run, [[1.0, 0.0]], "q", "ghost") == (
+        "run did not retrieve 'ghost' for query 'q': the run does not hold a doc_id of that name. Check how "
+        "it is written."
+    )
+
+
+def test_a_tolerance_in_percent_is_told_from_one_in_units_of_the_metric():
+    runs = {"keyword": {"q": ["a", "b"]}, "vector": {"q": ["b", "c"]}}
+    path = rk.weight_path(runs, {"q": {"b": 1}}, metrics="rr")  # 1, and 0.5 beside keyword alone
+    assert warned(rk.best_weight, path, tolerance=1) == (
+        "tolerance=1 covers the whole range of 'rr' on the path, 0.5 to 1, so every weight counts as just as "
+        "good; it is in units of the metric: for 1 % of a metric in [0, 1] write 0.01."
+    )
+    both = {"q": {"a": 1, "b": 1, "c": 1}}
+    flat = rk.weight_path(runs, both, metrics="rr")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rk.best_weight(path, tolerance=0.49)  # weights outside it are left
+        rk.best_weight(flat, tolerance=0.01)  # that the weight does not matter is an answer
 
 
 # --- one thing in the place of another -------------------------------------------------------------------

@@ -19,7 +19,7 @@ from ragkit.frames import (
     ranks_within,
     with_column,
 )
-from ragkit.frames.messages import closest
+from ragkit.frames.messages import guess
 from ragkit.frames.mixups import brief
 
 
@@ -227,9 +227,8 @@ def _load(name: str) -> Any:
     try:
         return ir_datasets.load(name)
     except KeyError:
-        near = closest(name, list(ir_datasets.registry))
-        guess = f" Did you mean {near!r}?" if near else ""
-        raise ValueError(f"ir_datasets knows no data set {name!r}.{guess}") from None
+        near = guess(name, list(ir_datasets.registry))
+        raise ValueError(f"ir_datasets knows no data set {name!r}.{near}") from None
 
 
 def _records(items: Any, id_name: str) -> pd.DataFrame:

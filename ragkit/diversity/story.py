@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import pandas as pd
 from ragkit.diversity.path import mmr_intervals
 from ragkit.diversity.pool import check_depths, make_pool
 from ragkit.frames import as_run, some
-from ragkit.similarity import normalize_rows
+from ragkit.frames.messages import guess
+from ragkit.similarity import by_id, normalize_rows
 
 
 def lambda_for(
@@ -77,7 +79,7 @@ def lambda_for(
         run, vectors, top_k=top_k, fetch_k=fetch_k, scale=scale, relevance=relevance, queries=queries
     )
     query_id, unit_id = _one_id("query_id", query_id), _one_id("unit_id", unit_id)
-    _check_asked(as_run(run), pool.unit, query_id, unit_id)
+    _check_asked(as_run(run), vectors, pool.unit, query_id, unit_id)
     candidates = pool.frame[pool.unit].astype(object).to_numpy()
     for first, rel, X in pool.queries():
         names = candidates[first : first + len(rel)]
@@ -93,18 +95,29 @@ def _one_id(name: str, given: Any) -> str:
     return str(given)
 
 
-def _check_asked(run: pd.DataFrame, unit: str, query_id: str, unit_id: str) -> None:
+def _check_asked(run: pd.DataFrame, vectors: Any, unit: str, query_id: str, unit_id: str) -> None:
     """Raise unless the run has the query, and the query the unit."""
     rows = run[run["query_id"] == query_id]
     if not len(rows):
         swapped = " Are query_id and unit_id swapped?" if (run["query_id"] == unit_id).any() else ""
-        queries = some(pd.unique(run["query_id"]))
-        raise ValueError(f"run has no query {query_id!r}; it has {queries}.{swapped}")
-    if not (rows[unit] == unit_id).any():
+        queries = pd.unique(run["query_id"])
+        way_out = swapped or guess(query_id, queries)
+        raise ValueError(f"run has no query {query_id!r}; it has {some(queries)}.{way_out}")
+    if (rows[unit] == unit_id).any():
+        return
+    held = by_id(vectors)
+    named = held if isinstance(held, Mapping) else getattr(held, "ids", None)
+    known = {*run[unit], *(() if named is None else named)}
+    if unit_id in known:
         raise ValueError(
             f"run did not retrieve {unit_id!r} for query {query_id!r}, so no lambda can select it; "
             "retrieve more (a larger top_k before it)."
         )
+    nowhere = "the run does not hold" if named is None else "neither the run nor the vectors hold"
+    way_out = guess(unit_id, known) or " Check how it is written."
+    raise ValueError(
+        f"run did not retrieve {unit_id!r} for query {query_id!r}: {nowhere} a {unit} of that name.{way_out}"
+    )
 
 
 def _story(

@@ -17,7 +17,8 @@ from ragkit.experiment.statistics import (
     p_values,
     smallest_p,
 )
-from ragkit.frames import as_qrels, as_queries, check_choice, check_frame, check_number, check_top_k, some
+from ragkit.frames import as_qrels, as_queries, check_choice, check_number, check_top_k, some
+from ragkit.frames.messages import guess
 
 _TIE = 1e-12  # differences below this are rounding, not a win
 
@@ -179,7 +180,10 @@ def _groups(ids: pd.Index, by: str | None, queries: Any, qrels: Any) -> list[tup
         frame = pd.DataFrame() if qrels is None else as_qrels(qrels)
     if queries is None and by not in frame.columns:
         raise ValueError(f"by={by!r} needs queries=data.queries, a frame of queries with a column {by!r}.")
-    check_frame(frame, ["query_id", by], "queries")
+    if by not in frame.columns:
+        others = [str(name) for name in frame.columns if name not in ("query_id", "text")]
+        held = f"choose one of {others}" if others else "they have only query_id and text"
+        raise ValueError(f"by={by!r} is no column of the queries; {held}.{guess(by, others)}")
     kind = frame.drop_duplicates("query_id").set_index("query_id")[by]
     kind.index = kind.index.astype(object)
     of_row = kind.reindex(ids)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ragkit.frames.messages import closest
+from ragkit.frames.messages import guess
 
 # What decides the slow stages of a search: settings that share these run one after another.
 _SLOW = ("where", "variant", "k1", "b", "pool", "min_score")
@@ -134,6 +134,6 @@ def _check_names(names: Iterable[str], parameters: dict[str, inspect.Parameter] 
     known = list(parameters)[skip:]
     for name in names:
         if name not in known:
-            near = closest(name, known)
-            guess = f" Did you mean {near!r}?" if near else ""
-            raise ValueError(f"the retriever has no parameter {name!r}; it takes {known}.{guess}")
+            raise ValueError(
+                f"the retriever has no parameter {name!r}; it takes {known}.{guess(name, known)}"
+            )

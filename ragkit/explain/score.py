@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ragkit.frames import as_ids, as_run, check_frame, some, unit_column
+from ragkit.frames.messages import guess
 
 _COLUMNS = ("part", "value", "rank", "score", "normalized", "weight", "share")
 
@@ -77,13 +78,16 @@ def _row_of(run: Any, query_id: str, unit_id: str) -> tuple[pd.Series, pd.DataFr
     wanted = as_ids([query_id, unit_id], "query_id and unit_id").tolist()
     mine = frame[frame["query_id"] == wanted[0]]
     if not len(mine):
+        queries = frame["query_id"].unique()
         raise ValueError(
-            f"explain found no query {wanted[0]!r} in the run; it has {some(frame['query_id'].unique())}."
+            f"explain found no query {wanted[0]!r} in the run; it has {some(queries)}."
+            f"{guess(wanted[0], queries)}"
         )
     rows = mine[mine[unit] == wanted[1]]
     if not len(rows):
         raise ValueError(
             f"explain found no unit {wanted[1]!r} for query {wanted[0]!r}; the run has {some(mine[unit])}."
+            f"{guess(wanted[1], mine[unit])}"
         )
     return rows.iloc[0], mine, unit
 

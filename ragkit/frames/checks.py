@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from ragkit.frames.messages import closest, some
+from ragkit.frames.messages import guess, some
 from ragkit.frames.mixups import renaming
 
 
@@ -109,9 +109,7 @@ def check_choice(name: str, value: Any, options: Iterable[str]) -> str:
     names = list(options)
     if isinstance(value, str) and value in names:
         return value
-    near = closest(value, names)
-    guess = f" Did you mean {near!r}?" if near else ""
-    raise ValueError(f"unknown {name} {value!r}; choose one of {names}.{guess}")
+    raise ValueError(f"unknown {name} {value!r}; choose one of {names}.{guess(value, names)}")
 
 
 def check_frame(frame: Any, columns: Iterable[str], what: str) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+_MANY = 100_000  # among more names than these the nearest takes longer to find than the answer is worth
 _kept: ContextVar[list[str] | None] = ContextVar("kept", default=None)
 
 
@@ -56,7 +57,7 @@ def warnings_kept() -> Iterator[list[str]]:
 
 
 def closest(value: Any, names: Iterable[str]) -> str | None:
-    """Find the name that was meant, whatever its case.
+    """Find the name that was meant, whatever its case: the only one that goes on so, else one spelt alike.
 
     Parameters
     ----------
@@ -68,18 +69,48 @@ def closest(value: Any, names: Iterable[str]) -> str | None:
     Returns
     -------
     str or None
-        The nearest name; None if none is near.
+        The nearest name; None if none is near, or if there are too many to look through.
 
     Examples
     --------
     >>> closest("BM25", ["bm25", "bm25+"])
     'bm25'
+    >>> closest("lin", ["min", "linear"])
+    'linear'
     """
     low: dict[str, str] = {}
     for name in names:
         low.setdefault(str(name).casefold(), name)
-    near = difflib.get_close_matches(str(value).casefold(), list(low), n=1)
+    written = str(value).casefold()
+    if not written or len(low) > _MANY:
+        return None
+    longer = [name for name in low if name.startswith(written)]
+    near = longer if len(longer) == 1 else difflib.get_close_matches(written, list(low), n=1)
     return low[near[0]] if near else None
+
+
+def guess(value: Any, names: Iterable[str]) -> str:
+    """Ask in a message whether the nearest name was meant.
+
+    Parameters
+    ----------
+    value : object
+        What was written.
+    names : iterable of str
+        What there is.
+
+    Returns
+    -------
+    str
+        A sentence with a leading blank, or nothing.
+
+    Examples
+    --------
+    >>> guess("weights", ["top_k", "weight"])
+    " Did you mean 'weight'?"
+    """
+    near = closest(value, names)
+    return f" Did you mean {near!r}?" if near else ""
 
 
 def count(n: int, noun: str) -> str:

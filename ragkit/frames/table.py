@@ -12,7 +12,7 @@ import pandas as pd
 from ragkit.frames.checks import is_bool
 from ragkit.frames.coerce import as_docs, deep_copy
 from ragkit.frames.ids import as_ids, id_array
-from ragkit.frames.messages import some
+from ragkit.frames.messages import guess, some
 from ragkit.frames.ranking import unit_column
 from ragkit.frames.where import where_mask
 
@@ -171,10 +171,9 @@ class DocTable:
             held = (
                 f"ids here are strings such as {some(list(self)[:2])}" if len(self) else "there are none yet"
             )
-            raise ValueError(
-                f"no {noun} has the {self.unit} {some(missing)}; {held}. "
-                "Add what is missing, or check how the ids are written."
-            )
+            way_out = guess(missing[0], self) if len(missing) == 1 else ""
+            way_out = way_out or " Add what is missing, or check how the ids are written."
+            raise ValueError(f"no {noun} has the {self.unit} {some(missing)}; {held}.{way_out}")
         return np.array(found, dtype=np.int64)
 
     def prepare(self, docs: Any) -> pd.DataFrame:

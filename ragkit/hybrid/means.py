@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.frames import check_number
+from ragkit.frames import check_number, warn
 
 
 def mean_path(path: pd.DataFrame) -> pd.DataFrame:
@@ -74,7 +74,8 @@ def best_weight(path: pd.DataFrame, *, tolerance: float = 0.0) -> pd.DataFrame:
     path : DataFrame
         From :func:`ragkit.weight_path`, with metrics.
     tolerance : float, default=0.0
-        How far below the optimum the mean may lie for a weight to count as just as good.
+        How far below the optimum the mean may lie for a weight to count as just as good, in units of the
+        metric: 0.01 is 1 % of a metric in [0, 1].
 
     Returns
     -------
@@ -87,6 +88,11 @@ def best_weight(path: pd.DataFrame, *, tolerance: float = 0.0) -> pd.DataFrame:
     ------
     ValueError
         If the path holds no metric, or `tolerance` is negative.
+
+    Warns
+    -----
+    RetrievalWarning
+        If `tolerance` is at least half of the optimum and no weight falls outside it.
 
     See Also
     --------
@@ -104,7 +110,22 @@ def best_weight(path: pd.DataFrame, *, tolerance: float = 0.0) -> pd.DataFrame:
     if not metrics:
         raise ValueError("best_weight needs a path with metrics; give weight_path the qrels.")
     means = mean_path(path)
+    for metric in metrics:
+        if _spans_all(means[metric], tolerance):
+            low, high = means[metric].min(), means[metric].max()
+            warn(
+                f"tolerance={tolerance:g} covers the whole range of {metric!r} on the path, {low:.4g} to "
+                f"{high:.4g}, so every weight counts as just as good; it is in units of the metric: "
+                "for 1 % of a metric in [0, 1] write 0.01."
+            )
+            break
     return pd.DataFrame([_optimum(means, metric, tolerance) for metric in metrics])
+
+
+def _spans_all(mean: pd.Series, tolerance: float) -> bool:
+    """Say whether a tolerance is a slip: a path that is merely flat is an answer, and needs no warning."""
+    spread = mean.max() - mean.min()
+    return bool(0 < spread <= tolerance and tolerance >= mean.max() / 2)
 
 
 def _optimum(means: pd.DataFrame, metric: str, tolerance: float) -> dict[str, Any]:

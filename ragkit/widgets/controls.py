@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ragkit.frames import check_number
+from ragkit.frames.messages import guess, some
+
 NONE = "None"  # a list cannot hold None itself: ipywidgets takes it for "nothing chosen"
 
 
@@ -141,6 +144,38 @@ def set_options(panel: Any, control: Any, pairs: Sequence[tuple[str, Any]]) -> N
         still = [choice for _, choice in pairs if _same(choice, kept)]
         if still:
             control.value = still[0]
+
+
+def check_value(name: str, control: Any, value: Any) -> None:
+    """Refuse what a control cannot have, before it is set: a slider would take the end of its range.
+
+    Parameters
+    ----------
+    name : str
+        The parameter.
+    control : widget
+        Its control.
+    value : object
+        What it is to be set to.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, or a choice is not on the list.
+    TypeError
+        If a slider gets no number.
+    """
+    W = need_ipywidgets()
+    from ragkit.widgets.number import Number
+
+    if isinstance(control, Number):
+        check_number(name, value, low=control.min, high=control.max, meaning="the range of its slider")
+    elif isinstance(control, W.Dropdown):
+        choices = [pair[1] if isinstance(pair, tuple) else pair for pair in control.options]
+        if value not in choices:
+            raise ValueError(
+                f"{name} cannot be {value!r}; choose one of {some(choices, 20)}.{guess(value, choices)}"
+            )
 
 
 def checkbox(name: str, value: bool, *, tooltip: str) -> Any:

@@ -13,8 +13,9 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from ragkit.frames import RetrievalWarning
+from ragkit.frames.messages import guess
 from ragkit.widgets import html, lifetime
-from ragkit.widgets.controls import need_ipywidgets, toggle
+from ragkit.widgets.controls import check_value, need_ipywidgets, toggle
 from ragkit.widgets.ruler import Ruler
 from ragkit.widgets.throttle import Throttle
 
@@ -195,10 +196,18 @@ class Panel:
         ----------
         **params : object
             Values by the name of the control.
+
+        Raises
+        ------
+        ValueError
+            If a name is that of no control, or a value is none that its control can have; nothing is set.
         """
         unknown = sorted(set(params) - set(self.controls))
         if unknown:
-            raise ValueError(f"{self.name} has no control {unknown}; it has {sorted(self.controls)}.")
+            near = guess(unknown[0], self.controls)
+            raise ValueError(f"{self.name} has no control {unknown}; it has {sorted(self.controls)}.{near}")
+        for name, value in params.items():
+            check_value(name, self.controls[name], value)
         with self.batch():
             for name, value in params.items():
                 self.controls[name].value = value

@@ -82,7 +82,9 @@ def test_by_breaks_the_table_down():
     means = table.set_index(["kind", "system"])["mean"]
     assert means.to_dict() == {("x", "old"): 0.5, ("x", "new"): 1.0, ("y", "old"): 1.0, ("y", "new"): 0.5}
     assert table["queries"].tolist() == [2, 2, 1, 1]
-    with pytest.raises(ValueError, match="queries needs columns"):
+    with pytest.raises(
+        ValueError, match=r"^by='colour' is no column of the queries; choose one of \['kind'\].$"
+    ):
         rk.compare(runs, qrels_of(3), metrics="rr", by="colour", queries=queries)
     with pytest.raises(
         ValueError, match=r"^by='kind' needs queries=data.queries, a frame of queries with a column 'kind'.$"

@@ -95,6 +95,19 @@ def test_a_moved_control_gives_what_search_gives(lab, hybrid, name):
     assert lab.controls[name].value == MOVES[name]
 
 
+def test_a_slip_in_set_is_answered_with_what_there_is(lab):
+    before = lab.params
+    with pytest.raises(ValueError, match=r"Did you mean 'weight'\?$"):
+        lab.set(weights={"keyword": 0.5, "vector": 0.5})
+    with pytest.raises(
+        ValueError, match=r"^fusion cannot be 'linaer'; .*'linear'.* Did you mean 'linear'\?$"
+    ):
+        lab.set(fusion="linaer")
+    with pytest.raises(ValueError, match=r"^lambda_ must be in \[0, 1\] "):
+        lab.set(diversify=True, lambda_=70)
+    assert lab.params == before and not lab.controls["diversify"].value
+
+
 def test_lambda_is_none_until_mmr_is_on(lab, hybrid):
     lab.set(top_k=3, lambda_=0.2)
     assert lab.params["lambda_"] is None and "mmr_relevance" not in lab.value

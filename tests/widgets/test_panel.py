@@ -9,7 +9,15 @@ import pytest
 
 from ragkit.frames import RetrievalWarning
 from ragkit.widgets import html
-from ragkit.widgets.controls import checkbox, dropdown, float_slider, int_slider, label_width, set_options
+from ragkit.widgets.controls import (
+    check_value,
+    checkbox,
+    dropdown,
+    float_slider,
+    int_slider,
+    label_width,
+    set_options,
+)
 from ragkit.widgets.number import decimals
 from ragkit.widgets.panel import Panel
 from ragkit.widgets.picture import Picture
@@ -137,6 +145,34 @@ def test_an_unknown_control_is_named(toy):
         toy.set(kk=1)
     with pytest.raises(ValueError, match=r"controls names \['kk'\]"):
         Toy(controls={"kk": toy.controls["k"]})
+    with pytest.raises(ValueError, match=r"Did you mean 'lambda_'\?$"):
+        toy.set(lambda_mult=0.5)
+
+
+def test_a_number_outside_the_range_of_its_slider_is_refused_and_nothing_is_set(toy):
+    before, calls = dict(toy.params), toy.calls
+    with pytest.raises(
+        ValueError, match=r"^lambda_ must be in \[0, 1\] \(the range of its slider\); got 70\.$"
+    ):
+        toy.set(k=7, lambda_=70)
+    with pytest.raises(
+        TypeError, match=r"^lambda_ must be a number in \[0, 1\] .*; got 'half' of type str\.$"
+    ):
+        toy.set(lambda_="half")
+    assert toy.params == before and toy.calls == calls and toy.controls["k"].value == before["k"]
+    toy.set(lambda_=1)  # the ends are in it
+    assert toy.params["lambda_"] == 1
+
+
+def test_a_choice_that_is_not_on_the_list_is_answered_with_the_list():
+    control = dropdown("fusion", "rrf", ["rrf", "linear", "min"], tooltip="")
+    with pytest.raises(ValueError) as caught:
+        check_value("fusion", control, "linaer")
+    assert str(caught.value) == (
+        "fusion cannot be 'linaer'; choose one of 'rrf', 'linear', 'min'. Did you mean 'linear'?"
+    )
+    check_value("fusion", control, "min")
+    control.close()
 
 
 # --- errors and warnings ------------------------------------------------------------------------------------
