@@ -228,9 +228,9 @@ EXERCISES: dict[str, Exercise] = {
         2,
     ),
     "04.2": Exercise(
-        "What is the cosine of toy's s10 and the nearest other sentence, to three decimals?",
+        "What is the cosine of toy's s12 and the nearest other sentence, to three decimals?",
         "Every sentence is nearest to itself, with 1; the second row of the search counts.",
-        lambda: _nearest_other("s10"),
+        lambda: _nearest_other("s12"),
         3,
     ),
     "04.3": Exercise(
