@@ -72,7 +72,7 @@ def per_query(
     ax.set_yticks(range(len(rows)), [shorten(str(label), 34) for label in labels], fontsize=8)
     ax.set_ylim(max(len(rows), 1) - 0.4, -0.6)
     ax.axvline(0, color=GREY, linewidth=0.8)
-    ax.set_xlabel(f"change of {name}" + (f" ({left_out} queries in the middle left out)" if left_out else ""))
+    ax.set_xlabel(f"delta_{name}" + (f" ({left_out} queries in the middle left out)" if left_out else ""))
     tidy(ax, grid="x").tick_params(axis="y", length=0)
     return note(ax, "no queries") if not len(rows) else ax
 

@@ -96,9 +96,11 @@ def _steps(ax: Axes, means: pd.DataFrame, metric: str) -> None:
 def _optimum(ax: Axes, best: pd.Series) -> None:
     """Shade the plateau and mark the best interval."""
     ax.axvspan(best["plateau_from"], best["plateau_to"], color=COLOURS[2], alpha=0.12, linewidth=0)
-    label = f"best {best['value']:.3f} for w in [{best['weight_from']:.3f}, {best['weight_to']:.3f}]"
     ends = [best["weight_from"], best["weight_to"]]
-    ax.plot(ends, [best["value"]] * 2, color=COLOURS[2], linewidth=4, solid_capstyle="butt", label=label)
+    low, high = (f"{end:.3f}" for end in ends)
+    label = f"best {best['value']:.3f} " + (f"at w = {low}" if low == high else f"for w in [{low}, {high}]")
+    # Round ends: an interval too narrow to see is a dot.
+    ax.plot(ends, [best["value"]] * 2, color=COLOURS[2], linewidth=5, solid_capstyle="round", label=label)
 
 
 def weight_simplex(triangle: pd.DataFrame, *, metric: str | None = None, ax: Axes | None = None) -> Axes:
