@@ -72,8 +72,6 @@ class FastSearch:
         self, terms: dict[int, int], top_k: int, allowed: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Find the documents that may be among the best and their scores; None: take the plain road."""
-        if top_k >= self.n:
-            return None
         ordered = self.scorer.ordered(terms)
         frequent = self._frequent(ordered)
         rare = ordered[: len(ordered) - len(frequent)]
@@ -82,7 +80,7 @@ class FastSearch:
         found = None
         if 4 * len(rows) < self.n:
             if not frequent:
-                found = best_of(rows, add_up(weights, *self._repeats(rows)), top_k)
+                found = self._of_few(rows, weights, top_k)
             elif 100 * top_k <= len(rows):  # below, looking at few loses against whole rows
                 found = self._among_few(rows, weights, frequent, top_k, slack)
         return found or self._among_all(rows, weights, frequent, top_k, slack, allowed)
@@ -118,6 +116,14 @@ class FastSearch:
                     self._make_room(size)
                     self.nbytes += size
         return kept
+
+    def docs_of(self, term: int) -> np.ndarray:
+        """Give the documents that hold a term."""
+        return self._term(term).docs
+
+    def weights_of(self, term: int) -> np.ndarray:
+        """Give a term's weights in the documents that hold it."""
+        return self._term(term).weights
 
     def _term(self, term: int) -> _Term:
         """Give a term's postings and weights."""
@@ -175,7 +181,7 @@ class FastSearch:
         that they can lift so far.
         This is MaxScore (Turtle and Flood 1995) with two groups of terms.
         """
-        scores = add_up(weights, *self._repeats(rows))
+        scores = self._add_up(rows, weights)
         near = (scores >= lower_bound(scores, top_k)).nonzero()[0]
         cut = lower_bound(_lightly(rows[near], scores[near], frequent), top_k) * (1 - slack)
         most = sum(count * row.most for row, count in frequent) * (1 + slack)
@@ -186,12 +192,26 @@ class FastSearch:
         near = near[(light >= max(cut, lower_bound(light, top_k) * (1 - slack))).nonzero()[0]]
         return rows[near], self._whole(rows[near], scores[near], frequent)
 
-    def _repeats(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        paper = self._borrow()
+    def _of_few(
+        self, rows: np.ndarray, weights: np.ndarray, top_k: int
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Choose among the documents that hold a word of the query, where all words are rarer ones."""
+        scores = self._add_up(rows, weights)
+        cut = cut_of(scores, top_k)
+        if not is_sound(cut):
+            return None
+        keep = (scores >= cut).nonzero()[0]
+        return rows[keep], scores[keep]
+
+    def _add_up(self, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Give each document's score at the last of its postings, and 0 at the others."""
+        paper, numbers = self._borrow(), numbers_to(len(rows))
         try:
-            return repeats(rows, paper)
+            last = last_of_each(rows, numbers, paper.view(numbers.dtype))
         finally:
             self._spare.append(paper)
+        early = (last != numbers).nonzero()[0]
+        return add_up(weights, early, last[early])
 
     def _borrow(self) -> np.ndarray:
         """Give a number of four bytes for each document, to write on."""
@@ -263,15 +283,15 @@ def _lightly(docs: np.ndarray, scores: np.ndarray, frequent: Frequent) -> np.nda
     return light
 
 
-def repeats(rows: np.ndarray, paper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Find the postings that are not the last of their document, and the last one's number for each."""
-    narrow = len(rows) <= len(_NUMBERS)
-    numbers = _NUMBERS[: len(rows)] if narrow else np.arange(len(rows), dtype=np.int32)
-    place = paper.view(numbers.dtype)
+def numbers_to(size: int) -> np.ndarray:
+    """Number postings, in the smallest type that holds the numbers."""
+    return _NUMBERS[:size] if size <= len(_NUMBERS) else np.arange(size, dtype=np.int32)
+
+
+def last_of_each(rows: np.ndarray, numbers: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Find, for each posting, the number of the last one of its document; `place` is scratch paper."""
     place[rows] = numbers  # of all that write to one place, the last stays
-    last = place[rows]
-    early = (last != numbers).nonzero()[0]
-    return early, last[early]
+    return place[rows]
 
 
 def add_up(weights: np.ndarray, early: np.ndarray, last: np.ndarray) -> np.ndarray:
@@ -284,13 +304,15 @@ def add_up(weights: np.ndarray, early: np.ndarray, last: np.ndarray) -> np.ndarr
     return scores
 
 
-def best_of(rows: np.ndarray, scores: np.ndarray, top_k: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Choose the documents that may be among the best, none of score 0; None: take the plain road."""
+def cut_of(scores: np.ndarray, top_k: int) -> float:
+    """Bound what the best reach: above 0, and ties with the last of them are not below."""
     cut = lower_bound(scores, top_k) if top_k < len(scores) else 0.0
-    if not cut < _LARGE:
-        return None
-    keep = (scores >= max(cut * (1 - _TIE), _ABOVE_0)).nonzero()[0]
-    return rows[keep], scores[keep]
+    return max(cut * (1 - _TIE), _ABOVE_0)
+
+
+def is_sound(cut: float) -> bool:
+    """Say whether scores are numbers that can be told apart; where not, the plain road is taken."""
+    return cut < _LARGE
 
 
 def _light(weights: np.ndarray) -> np.ndarray:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ragkit.bm25.gathered import Gathered, in_portions
+from ragkit.bm25.gathered import Gathered, in_lots
 from ragkit.bm25.ledger import Ledgers
 from ragkit.bm25.scoring import Scorer, Terms
 from ragkit.bm25.settings import check_settings, list_settings, run_of_settings
+from ragkit.bm25.together import find
 from ragkit.frames import as_queries, check_top_k, some, warn
 from ragkit.frames.messages import count
 from ragkit.frames.runs import Found, best_first, run_of_slots
@@ -150,10 +151,8 @@ class KeywordIndex(Ledgers):
         top_k = check_top_k(top_k)
         scorer = self._scorer(k1, b, variant, delta, mu, query_terms, fields)
         allowed = self._table.slot_mask(where)
-        found = [
-            best_first(*scorer.best(terms, top_k, allowed), self._table, top_k)
-            for terms in self._query_terms(frame, scorer)
-        ]
+        asked = self._query_terms(frame, scorer)
+        found = find(scorer, asked, top_k, allowed, self._table)
         return run_of_slots(frame["query_id"], found, self._table)
 
     def search_settings(
@@ -211,8 +210,8 @@ class KeywordIndex(Ledgers):
         asked = self._query_terms(frame, every)
         allowed = self._table.slot_mask(where)
         found: list[list[Found]] = [[] for _ in checked]
-        for portion in in_portions(every, asked):
-            gathered = Gathered(every, portion, allowed)
+        for lot in in_lots(every, asked):
+            gathered = Gathered(every, lot, allowed)
             for mine, setting in zip(found, checked):
                 mine += gathered.search(self._make_scorer(setting), top_k, self._table)
         return run_of_settings(given, checked, list(self._fields), frame["query_id"], found, self._table)

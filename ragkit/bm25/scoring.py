@@ -203,11 +203,15 @@ class Scorer:
         """Find the documents that may be among the best, ties at the cut included, and their scores."""
         if not terms or top_k == 0:
             return np.empty(0, dtype=np.int64), np.empty(0)
-        if top_k is not None and not self.likelihood:
+        if top_k is not None and self.can_be_fast(top_k):
             found = self.fast.best(terms, top_k, allowed)
             if found is not None:
                 return found
         return self.best_plainly(terms, top_k, allowed)
+
+    def can_be_fast(self, top_k: int | None) -> bool:
+        """Say whether the fast road is open: under a Dirichlet prior and where all come back it is not."""
+        return top_k is not None and 0 < top_k < self.n and not self.likelihood
 
     def best_plainly(
         self, terms: Terms, top_k: int | None, allowed: np.ndarray | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,51 @@ def best_first(slots: np.ndarray, scores: np.ndarray, table: DocTable, top_k: in
         order = order[_ties_by_id(slots[order], falling, near, same, table)]
         falling = scores[order]
     return slots[order[:top_k]], falling[:top_k]
+
+
+def best_first_of_each(
+    slots: np.ndarray, scores: np.ndarray, ends: np.ndarray, table: DocTable, top_k: int
+) -> list[Found]:
+    """Order what was found for each of many queries as :func:`best_first` does, in one go where it can.
+
+    Parameters
+    ----------
+    slots : ndarray of int, shape (n,)
+        Slots found, query after query.
+    scores : ndarray of float64, shape (n,)
+        Their scores.
+    ends : ndarray of int, shape (q + 1,)
+        0, and where each query ends.
+    table : DocTable
+        Where the ids of slots are.
+    top_k : int
+        How many are kept of each query.
+
+    Returns
+    -------
+    list of (slots, scores), length q
+        The best of each query, in order.
+    """
+    ranks = table.ranks_of(slots)
+    keys = scores if ranks is None else _keys(scores, ranks, table.n_slots)
+    spans = list(pairwise(ends.tolist()))
+    order = np.empty(len(slots), dtype=np.intp)
+    for start, end in spans:
+        order[start:end] = keys[start:end].argsort(kind="stable")[::-1]
+    order += np.repeat(ends[:-1], np.diff(ends))
+    ordered, falling = slots[order], scores[order]
+    gaps = falling[:-1] - falling[1:]
+    near = gaps <= _NEAR * np.abs(falling[1:])
+    if ranks is not None:
+        near &= gaps != 0  # equal scores are in the order of their ids
+    near[ends[(ends > 0) & (ends < len(slots))] - 1] = False  # between two queries
+    doubtful = set(ends.searchsorted(near.nonzero()[0], side="right").tolist())
+    return [
+        best_first(slots[start:end], scores[start:end], table, top_k)
+        if number in doubtful
+        else (ordered[start : min(end, start + top_k)], falling[start : min(end, start + top_k)])
+        for number, (start, end) in enumerate(spans, start=1)
+    ]
 
 
 _NEAR = 2e-11  # scores that agree in 12 digits are nearer than this; where none are, no ids need comparing

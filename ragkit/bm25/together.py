@@ -1,0 +1,137 @@
+"""Many queries at once: numpy is called for a portion of them where it would be called for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain, pairwise
+
+import numpy as np
+
+from ragkit.bm25.fast import add_up, cut_of, is_rare, is_sound, last_of_each, numbers_to
+from ragkit.bm25.scoring import Scorer, Terms
+from ragkit.frames.runs import Found, best_first, best_first_of_each
+from ragkit.frames.table import DocTable
+
+Look = Callable[[int], np.ndarray]  # from a term to the documents that hold it, or to its weights in them
+Words = list[tuple[int, int]]  # the terms of a query, rarest first, and how often it holds each
+
+_AT_A_TIME = 1 << 16  # postings of a portion: what is done with them stays in the processor's cache
+
+
+def find(
+    scorer: Scorer, asked: list[Terms], top_k: int | None, allowed: np.ndarray | None, table: DocTable
+) -> list[Found]:
+    """Find the best of each query, those with few postings a portion at a time.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        What scores under the setting asked for.
+    asked : list of dict
+        The queries' words.
+    top_k : int or None
+        How many are wanted; None for all that match.
+    allowed : ndarray of bool or None
+        Which slots may be found.
+    table : DocTable
+        Where the ids of slots are.
+
+    Returns
+    -------
+    list of (slots, scores)
+        The best of each query, best first.
+    """
+    found: dict[int, Found] = {}
+    if top_k is not None and scorer.can_be_fast(top_k):
+        for queries in portions_of(scorer, asked):
+            portion = Portion(queries, scorer.fast.docs_of, allowed, scorer.n)
+            found |= portion.search(scorer.fast.weights_of, scorer.setting.once, top_k, table)
+    return complete(found, scorer, asked, top_k, allowed, table)
+
+
+def complete(
+    found: dict[int, Found],
+    scorer: Scorer,
+    asked: list[Terms],
+    top_k: int | None,
+    allowed: np.ndarray | None,
+    table: DocTable,
+) -> list[Found]:
+    """Search the queries, by number, for which nothing is found yet one by one."""
+    for number, terms in enumerate(asked):
+        if number not in found:
+            best = scorer.best(scorer.known(terms), top_k, allowed)
+            found[number] = best_first(*best, table, top_k)
+    return [found[number] for number in range(len(asked))]
+
+
+class Portion:
+    """Some queries of few postings, searched together.
+
+    A query by itself costs some thirty calls of numpy, most of them for a few thousand numbers. Here the
+    postings stand in one array, query after query and in each word after word, and only what must see one
+    query at a time does.
+
+    Parameters
+    ----------
+    queries : dict of number to words
+        The queries.
+    docs : callable
+        Gives the documents that hold a term.
+    allowed : ndarray of bool or None
+        Which slots may be found.
+    n : int
+        How many slots there are.
+    """
+
+    def __init__(self, queries: dict[int, Words], docs: Look, allowed: np.ndarray | None, n: int):
+        self.numbers = list(queries)
+        self._words = list(chain.from_iterable(queries.values()))
+        found = [docs(term) for term, _ in self._words]
+        rows = np.concatenate(found, dtype=np.intp)
+        ends = np.cumsum([0, *map(len, found)])[np.cumsum([0, *map(len, queries.values())])]
+        self._kept = None if allowed is None else allowed[rows].nonzero()[0]
+        if self._kept is not None:
+            rows, ends = rows[self._kept], self._kept.searchsorted(ends)
+        self._rows, self._ends = rows, ends
+        self._spans = list(pairwise(ends.tolist()))
+        numbers = numbers_to(len(rows))
+        last, place = np.empty_like(numbers), np.empty(n, dtype=numbers.dtype)
+        for start, end in self._spans:
+            last[start:end] = last_of_each(rows[start:end], numbers[start:end], place)
+        self._early = (last != numbers).nonzero()[0]
+        self._last = last[self._early]
+
+    def search(self, weights: Look, once: bool, top_k: int, table: DocTable) -> dict[int, Found]:
+        """Find the best of each query, by number; nothing where scores are too large to be told apart.
+
+        `weights` gives those of a term in its documents.
+        """
+        added = [weights(t) if once or count == 1 else count * weights(t) for t, count in self._words]
+        each = np.concatenate(added)
+        scores = add_up(each if self._kept is None else each[self._kept], self._early, self._last)
+        cuts = [cut_of(scores[start:end], top_k) for start, end in self._spans]
+        if not all(map(is_sound, cuts)):
+            return {}
+        keep = (scores >= np.repeat(cuts, np.diff(self._ends))).nonzero()[0]
+        ends = keep.searchsorted(self._ends)
+        found = best_first_of_each(self._rows[keep], scores[keep], ends, table, top_k)
+        return dict(zip(self.numbers, found))
+
+
+def portions_of(scorer: Scorer, asked: list[Terms]) -> Iterator[dict[int, Words]]:
+    """Give the queries that are searched together, by number, a portion at a time."""
+    portion: dict[int, Words] = {}
+    room = _AT_A_TIME
+    for number, terms in enumerate(asked):
+        ordered = scorer.ordered(terms)
+        postings = sum(df for df, _, _ in ordered)
+        if not ordered or 4 * postings >= scorer.n or not is_rare(ordered[-1][0], scorer.n):
+            continue
+        if postings > room and portion:
+            yield portion
+            portion, room = {}, _AT_A_TIME
+        portion[number] = [(term, count) for _, term, count in ordered]
+        room -= postings
+    if portion:
+        yield portion
