@@ -152,7 +152,7 @@ def _trace(hybrid: HybridSearch, asked: pd.DataFrame, pairs: pd.DataFrame, param
         cuts = options["threshold"] is not None
         fused = hybrid.search(asked, **(whole | {"threshold": None})) if cuts else kept
         sources = {name: _places(_all_of(hybrid.sources[name], asked, params), pairs) for name in used}
-    texts, documents, allowed = _held(hybrid, options["where"])
+        texts, documents, allowed = _held(hybrid, options["where"])
     return Trace(
         hybrid,
         options,

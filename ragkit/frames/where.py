@@ -11,7 +11,7 @@ import pandas as pd
 from ragkit.frames.checks import is_bool
 from ragkit.frames.coerce import deep_copy
 from ragkit.frames.ids import as_ids
-from ragkit.frames.messages import some
+from ragkit.frames.messages import guess, some, warn
 from ragkit.frames.mixups import brief
 from ragkit.frames.ranking import unit_column
 
@@ -41,6 +41,11 @@ def where_mask(docs: pd.DataFrame, where: Any) -> np.ndarray | None:
         If a Series lacks a unit or holds one twice.
     TypeError
         If the filter is of another kind, asks for more than equality, or does not give booleans.
+
+    Warns
+    -----
+    RetrievalWarning
+        If a dict lets no document pass because the value that it names stands nowhere in its column.
 
     Examples
     --------
@@ -78,6 +83,7 @@ def _equalities(docs: pd.DataFrame, where: Mapping) -> np.ndarray:
             f"where names columns that the documents lack: {some(missing)}; they have {list(docs.columns)}."
         )
     keep = np.ones(len(docs), dtype=bool)
+    unknown: dict[str, list] = {}  # what is asked of a column that has none of it
     for name, wanted in where.items():
         if callable(wanted) or isinstance(wanted, Mapping):
             raise TypeError(
@@ -88,8 +94,37 @@ def _equalities(docs: pd.DataFrame, where: Mapping) -> np.ndarray:
         options = list(wanted) if several else [wanted]
         if name in ("doc_id", "chunk_id") and isinstance(next(iter(docs[name]), None), str):
             options = as_ids(options, name).tolist()  # whole numbers are converted here as at the door
-        keep &= np.logical_or.reduce([_equal(docs[name], w) for w in options], initial=False, axis=0)
+        passing = np.logical_or.reduce([_equal(docs[name], w) for w in options], initial=False, axis=0)
+        keep &= passing
+        if options and not np.any(passing):
+            unknown[name] = options
+    if unknown and len(docs):
+        name, options = next(iter(unknown.items()))
+        warn(_nowhere(name, options, docs[name]))
     return keep
+
+
+def _nowhere(name: str, options: list, values: pd.Series) -> str:
+    """Say that a column has none of the values asked for, and what it has instead."""
+    what = some(options) if len(options) == 1 else f"any of {some(options)}"
+    if pd.Series(options, dtype=object).isna().all():
+        return (
+            f"where: a missing value equals nothing, so {{{name!r}: ...}} lets no document pass. "
+            f"Write where=lambda docs: docs[{name!r}].isna()."
+        )
+    there = _distinct(values)
+    near = next((text for text in (guess(option, there) for option in options) if text), "")
+    holds = near or (f" The column holds {some(there)}." if there else " The column holds no value at all.")
+    return f"where: no document has {what} in column {name!r}, so none passes the filter.{holds}"
+
+
+def _distinct(values: pd.Series) -> list:
+    """List the values of a column once each; lists and dicts, which have no hash, are told apart by text."""
+    present = [value.item() if isinstance(value, np.generic) else value for value in values.dropna()]
+    try:
+        return list(dict.fromkeys(present))
+    except TypeError:
+        return list({str(value): value for value in present}.values())
 
 
 def _equal(values: pd.Series, wanted: Any) -> np.ndarray:

@@ -13,6 +13,7 @@ from ragkit.bm25 import KeywordIndex
 from ragkit.diversity import mmr
 from ragkit.diversity.pool import check_scale
 from ragkit.frames import check_number, check_top_k, warn
+from ragkit.frames.messages import warnings_kept
 from ragkit.fusion.align import Pool, align
 from ragkit.fusion.fuse import fuse_pool
 from ragkit.fusion.options import Plan, make_plan
@@ -243,16 +244,19 @@ class HybridSearch(HeldSources):
         pool = align({name: f.run for name, f in found.items()}, ask.frame["query_id"])
         for source in pool.sources:
             source.absent = found[source.name].absent
-        return pool, [f.note for f in found.values() if f.note]
+        return pool, list(dict.fromkeys(note for f in found.values() for note in f.notes))
 
     def _retrieve(self, name: str, ask: Ask, knobs: Knobs) -> Found:
-        """Search one source with the queries that it can use."""
+        """Search one source with the queries that it can use; what it warns of is kept, to be said once."""
         source = self._sources[name]
-        if isinstance(source, KeywordIndex):
-            return search_words(source, ask, knobs)
-        if isinstance(source, VectorStore):
-            return search_vectors(name, source, ask, knobs)
-        return search_callable(name, source, ask, knobs, self._stores())
+        with warnings_kept() as notes:
+            if isinstance(source, KeywordIndex):
+                found = search_words(source, ask, knobs)
+            elif isinstance(source, VectorStore):
+                found = search_vectors(name, source, ask, knobs)
+            else:
+                found = search_callable(name, source, ask, knobs, self._stores())
+        return found._replace(notes=(*found.notes, *notes))
 
     def _diversify(
         self, fused: pd.DataFrame, lambda_: float, top_k: int | None, fetch_k: int | None, scale: str | None

@@ -50,7 +50,7 @@ class Found(NamedTuple):
 
     run: pd.DataFrame
     absent: np.ndarray
-    note: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def check_source(name: str, source: Any) -> None:
@@ -132,20 +132,21 @@ def search_words(index: KeywordIndex, ask: Ask, knobs: Knobs) -> Found:
 def search_vectors(name: str, store: VectorStore, ask: Ask, knobs: Knobs) -> Found:
     """Search a store with the queries that have a vector or a text that it can embed."""
     options = {"top_k": knobs.pool, "min_score": knobs.min_score, "where": knobs.where}
-    vectors, note = ask.vectors, ""
+    vectors: np.ndarray | None = ask.vectors
+    notes: tuple[str, ...] = ()
     if vectors is None and store.fallback is None:
-        vectors, note = _embedded(name, store, ask.frame)
+        vectors, notes = _embedded(name, store, ask.frame)
     usable: np.ndarray = written_queries(ask.frame) if vectors is None else np.asarray(vectors.any(axis=1))
     asked = ask.frame[usable].reset_index(drop=True)
     if not len(asked):
-        return Found(empty_run(store.unit), ~usable, note)
+        return Found(empty_run(store.unit), ~usable, notes)
     run = store.search(asked, vectors=None if vectors is None else vectors[usable], **options)
     if vectors is None and knobs.min_score is None:  # no row at all: the text means nothing to anyone
         usable = usable & ask.frame["query_id"].isin(run["query_id"]).to_numpy(dtype=bool)
-    return Found(run, ~usable, note)
+    return Found(run, ~usable, notes)
 
 
-def _embedded(name: str, store: VectorStore, queries: pd.DataFrame) -> tuple[np.ndarray, str]:
+def _embedded(name: str, store: VectorStore, queries: pd.DataFrame) -> tuple[np.ndarray, tuple[str, ...]]:
     """Embed texts, and say which of them have no vector, why, and what to do."""
     if store.can_embed:
         vectors = store.query_vectors(queries)
@@ -159,7 +160,7 @@ def _embedded(name: str, store: VectorStore, queries: pd.DataFrame) -> tuple[np.
         )
     lacking = queries.loc[written_queries(queries) & ~vectors.any(axis=1), "text"]
     said = f"the {name} side takes no part in {some(lacking)}: {why}."
-    return vectors, said if len(lacking) and len(store) else ""  # where there is nothing, nothing is amiss
+    return vectors, (said,) if len(lacking) and len(store) else ()  # where there is nothing, nothing is amiss
 
 
 def search_callable(name: str, source: Any, ask: Ask, knobs: Knobs, stores: Sequence[Any]) -> Found:

@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 
 from ragkit.bm25 import KeywordIndex
-from ragkit.frames import as_docs, as_ids, unit_column, where_mask
+from ragkit.frames import as_docs, as_ids, unit_column, warn, where_mask
+from ragkit.frames.messages import warnings_kept
 from ragkit.vectors import VectorStore
 
 
@@ -103,7 +104,10 @@ def remove_from_all(stores: Sequence[Any], ids: Any, doc_ids: Any, where: Any) -
             "remove needs exactly one of ids, doc_ids and where; use clear() to remove everything."
         )
     # Conditions are judged in every store before any is touched: a condition that fails removes nothing.
-    found = [_matching(store, ids, doc_ids, where) for store in stores]
+    with warnings_kept() as notes:  # each store has the same to say of a filter
+        found = [_matching(store, ids, doc_ids, where) for store in stores]
+    for note in dict.fromkeys(notes):
+        warn(note)
     for store, names in zip(stores, found):
         store.remove(names)
     return list(dict.fromkeys(name for names in found for name in names))

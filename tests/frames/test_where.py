@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,10 +41,13 @@ def test_equalities_and_one_of():
 
 
 def test_equality_is_pythons_without_coercion():
-    assert mask({"year": "2020"}) == [False, False, False]
-    assert mask({"open": 1}) == [False, False, False]
+    with pytest.warns(rk.RetrievalWarning, match=r"no document has '2020' in column 'year'.*mean 2020\?"):
+        assert mask({"year": "2020"}) == [False, False, False]
+    with pytest.warns(rk.RetrievalWarning, match=r"no document has 1 in column 'open'.*holds True, False\."):
+        assert mask({"open": 1}) == [False, False, False]
     assert mask({"open": True}) == [True, False, True]
-    assert mask({"lang": None}) == [False, False, False]
+    with pytest.warns(rk.RetrievalWarning, match=r"equals nothing.*docs\['lang'\]\.isna\(\)"):
+        assert mask({"lang": None}) == [False, False, False]
     assert mask({"tags": [["p"]]}) == [True, False, False]
 
 
@@ -123,3 +128,85 @@ def test_a_function_cannot_change_the_cells_of_a_store():
     index = rk.KeywordIndex(pd.DataFrame({"doc_id": ["a"], "text": ["fox"], "tags": [["x"]]}))
     index.search("fox", where=lambda docs: docs["tags"].iloc[0].append("y") or [True])
     assert index.get("a")["tags"] == ["x"]
+
+
+# --- a value that stands nowhere ------------------------------------------------------------------------
+
+TOPICS = pd.DataFrame(
+    {"doc_id": ["a", "b", "c"], "text": ["a fox", "a hen", "an owl"], "topic": ["finance", "music", "sport"]}
+)
+
+
+def said(call):
+    """What a call warns of, all of it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    return [str(warning.message) for warning in caught]
+
+
+def test_a_value_that_stands_nowhere_is_named_with_the_nearest():
+    assert said(lambda: where_mask(TOPICS, {"topic": "fiance"})) == [
+        "where: no document has 'fiance' in column 'topic', so none passes the filter. "
+        "Did you mean 'finance'?"
+    ]
+    assert said(lambda: where_mask(TOPICS, {"topic": ["zebra", "sprot"], "doc_id": "a"})) == [
+        "where: no document has any of 'zebra', 'sprot' in column 'topic', so none passes the filter. "
+        "Did you mean 'sport'?"
+    ]
+    assert said(lambda: where_mask(TOPICS, {"topic": 7})) == [
+        "where: no document has 7 in column 'topic', so none passes the filter. "
+        "The column holds 'finance', 'music', 'sport'."
+    ]
+
+
+def test_a_column_of_lists_or_of_nothing_is_named_too():
+    (text,) = said(lambda: where_mask(DOCS, {"tags": [["z"]]}))
+    assert "no document has ['z'] in column 'tags'" in text
+    (text,) = said(lambda: where_mask(TOPICS.assign(topic=None), {"topic": "music"}))
+    assert text.endswith("The column holds no value at all.")
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"topic": ["music", "fiance"]},  # one of them is there
+        {"topic": "music", "doc_id": "a"},  # both are there, in no one document
+        {"topic": []},  # nothing is named
+        {"doc_id": "a"},
+        lambda docs: docs["topic"] == "fiance",  # what a function asks is its own affair
+        pd.Series({"a": False, "b": False, "c": False}),
+    ],
+)
+def test_an_empty_answer_that_may_be_meant_gives_no_warning(where):
+    assert said(lambda: where_mask(TOPICS, where)) == []
+
+
+def test_an_empty_store_gives_no_warning():
+    assert said(lambda: where_mask(TOPICS.iloc[:0], {"topic": "fiance"})) == []
+
+
+@pytest.mark.parametrize("values", [["finance", "music", "sport"], ["finance", "music", "finance"]])
+def test_the_filter_warns_once_in_every_call(values):
+    docs = TOPICS.assign(topic=pd.Categorical(values))
+    index, store = rk.KeywordIndex(docs), rk.VectorStore(docs, vectors=np.eye(3))
+    hybrid = rk.HybridSearch(index, store)
+    ask = {"vectors": {"q1": [1, 0, 0], "q2": [0, 1, 0]}, "where": {"topic": "fiance"}}
+    queries = {"q1": "fox", "q2": "hen"}
+    for call in (
+        lambda: index.search(queries, where=ask["where"]),
+        lambda: store.search(**ask),
+        lambda: hybrid.search(queries, **ask),
+        lambda: hybrid.search(queries, **ask),  # remembered, and said again
+        lambda: hybrid.search(queries, **ask, top_k=1, missing="score", fusion="linear"),
+        lambda: hybrid.remove(where=ask["where"]),
+        lambda: rk.funnel(
+            hybrid,
+            {"q": "fox"},
+            {"q": {"a": 1}},
+            params={"where": ask["where"], "weights": {"keyword": 1, "vector": 0}},
+        ),
+    ):
+        (text,) = said(call)
+        assert "no document has 'fiance' in column 'topic'" in text and "'finance'" in text
+    assert len(index) == len(store) == 3
