@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from ragkit import plot
 from ragkit.plot.labels import cells, shorten, unit_labels
+from ragkit.plot.style import GREY, look
 
 matplotlib.use("Agg")
 
@@ -75,6 +76,20 @@ def test_bump_names_the_units_on_both_sides_with_rank_one_on_top():
     assert [text.get_text() for text in ax.texts] == ["1  Blue whale", "2  z", "3  w"]
     low, high = ax.get_ylim()
     assert low > high
+
+
+def test_bump_names_a_unit_that_only_an_inner_system_ranks_beside_its_marker():
+    # w is third in the middle and nowhere else; y and z have their names at the sides.
+    ax = plot.bump({"a": A, "b": B, "c": A}, docs={"w": "Grey wolf"}, top_k=3, ax=new_axes())
+    (name,) = [text for text in ax.texts if text.get_text() == "Grey wolf"]
+    assert name.xy == (1, 3.0)
+
+
+def test_bump_is_grey_where_a_unit_is_in_one_system_only():
+    ax = plot.bump({"keyword": A, "vector": B}, ax=new_axes())
+    colours = {tuple(line.get_xydata()[0]): line.get_color() for line in ax.lines}
+    assert colours[0, 1.0] == colours[1, 3.0] == GREY  # x is in the first only, w in the second
+    assert len({colours[0, 2.0], colours[0, 3.0], GREY}) == 3
 
 
 def test_contributions_stack_to_the_sum_of_the_parts():
@@ -162,6 +177,52 @@ def test_every_plot_says_that_an_empty_frame_has_no_results(name):
     ax = EMPTY[name](new_axes())
     assert "no results" in [text.get_text() for text in ax.texts]
     ax.figure.draw_without_rendering()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.permutations(range(24)), st.permutations(range(24)), st.integers(1, 24))
+def test_bump_draws_no_two_lines_alike_and_names_every_unit(first, second, top_k):
+    runs = {
+        name: pd.DataFrame(
+            {
+                "query_id": "q",
+                "doc_id": [f"d{n}" for n in order],
+                "rank": range(1, 25),
+                "score": np.arange(24.0)[::-1],
+            }
+        )
+        for name, order in {"a": first, "b": second, "c": first[::-1]}.items()
+    }
+    ax = plot.bump(runs, top_k=top_k, ax=new_axes())
+    several = [line for line in ax.lines if line.get_color() != GREY]
+    assert len({(line.get_color(), line.get_marker()) for line in several}) == len(several)
+    top = {unit for run in runs.values() for unit in run["doc_id"].head(top_k)}
+    texts = [*ax.get_yticklabels(), *ax.texts]
+    assert {word for text in texts for word in text.get_text().split() if word.startswith("d")} == top
+
+
+def test_a_look_does_not_come_again_when_the_colours_do():
+    looks = [look(n) for n in range(64)]
+    assert len({(one.colour, one.marker) for one in looks}) == 64
+    assert len({(one.colour, one.hatch) for one in looks}) == 64
+    assert len({(one.colour, one.dash) for one in looks[:32]}) == 32
+
+
+def test_lines_and_dots_of_many_groups_are_told_apart():
+    names = [f"s{n:02}" for n in range(12)]
+    runs = pd.DataFrame({"system": np.repeat(names, 2), "recall": [0.0, 1.0] * 12, "precision": 0.5})
+    grid = pd.DataFrame(
+        {"query_id": "q", "metric": "rr", "value": 0.5, "b": [0.1, 0.2] * 12, "k": np.repeat(names, 2)}
+    )
+    for ax in (
+        plot.precision_recall(runs, ax=new_axes()),
+        plot.sweep(grid, x="b", by="k", ax=new_axes()),
+        plot.curves(grid, x="b", y="value", by="k", ax=new_axes()),
+        plot.curves(grid, x="b", y="value", by="k", highlight="s03", ax=new_axes()),
+    ):
+        lines = [line for line in ax.lines if line.get_label() in names]
+        assert len(lines) == 12
+        assert len({(x.get_color(), x.get_marker(), str(x._unscaled_dash_pattern)) for x in lines}) == 12
 
 
 def test_plots_do_not_modify_their_frames():

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ragkit.frames import check_choice, check_frame
-from ragkit.plot.style import COLOURS, MARKERS, axes, note, tidy
+from ragkit.plot.style import axes, look, note, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,7 +91,7 @@ def _dots(
     at = np.array([order.index(name) for name in names[mine]], dtype=float)
     y = at + (n - (many - 1) / 2) * (0.7 / many)
     mean, low, high = (rows.loc[mine, c].to_numpy(dtype=float) for c in ("mean", "ci_low", "ci_high"))
-    colour, marker = COLOURS[n % len(COLOURS)], MARKERS[n % len(MARKERS)]
+    colour, marker, _, _ = look(n)
     ax.hlines(y, low, high, color=colour, linewidth=2.2, alpha=0.55)
     ax.plot(mean, y, marker, color=colour, markersize=7, markeredgecolor="white", label=metric)
     if many <= 2:

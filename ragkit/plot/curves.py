@@ -9,7 +9,7 @@ import pandas as pd
 
 from ragkit.frames import check_frame
 from ragkit.plot.labels import cells, shorten
-from ragkit.plot.style import COLOURS, GREY, MARKERS, axes, note, tidy
+from ragkit.plot.style import COLOURS, GREY, axes, look, note, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,11 +89,16 @@ def _curve(
 ) -> None:
     """Draw one curve: strong, or thin and grey where another one is highlighted."""
     strong = highlight is None or name == highlight
+    colour, marker, dash, _ = look(n)
+    few = max(len(x) // 5, 1)
     ax.plot(
         x.to_numpy(),
         y.to_numpy(),
-        color=COLOURS[n % len(COLOURS)] if strong else GREY,
-        linestyle="-" if strong else ("--", ":", "-.")[n % 3],
+        color=colour if strong else GREY,
+        linestyle=dash if strong else ("--", ":", "-.")[n % 3],
+        marker="" if strong else marker,
+        markevery=(few // 2, few),
+        markersize=4,
         linewidth=2.2 if strong else 1.0,
         drawstyle="steps-post" if steps else "default",
         label=name,
@@ -117,10 +122,7 @@ def _named_points(ax: Axes, points: pd.DataFrame, x: str, y: str) -> None:
         span = (xs[n] - width, xs[n]) if left else (xs[n], xs[n] + width)
         at = _free_height(taken, span, ys[n], gap)
         taken.append((*span, at))
-        ax.plot(
-            xs[n : n + 1], ys[n : n + 1], MARKERS[n % len(MARKERS)], color=COLOURS[(n + 1) % len(COLOURS)],
-            ms=7, mec="white",
-        )  # fmt: skip
+        ax.plot(xs[n : n + 1], ys[n : n + 1], look(n).marker, color=look(n + 1).colour, ms=7, mec="white")
         ax.annotate(
             names[n],
             (xs[n], at),

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ragkit.frames import check_frame, check_number, check_top_k
 from ragkit.plot.labels import pick_query, several_queries
-from ragkit.plot.style import COLOURS, GREY, MARKERS, axes, colour_bar, note, tidy
+from ragkit.plot.style import COLOURS, GREY, axes, colour_bar, look, note, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,7 +75,7 @@ def tradeoff(
     if lambda_ is not None and len(rows):
         _mark(ax, rows, check_number("lambda_", lambda_, low=0, high=1), x, y)
     for n, (name, (px, py)) in enumerate((points or {}).items()):
-        colour, marker = COLOURS[(n + 3) % len(COLOURS)], MARKERS[(n + 3) % len(MARKERS)]
+        colour, marker, _, _ = look(n + 3)
         ax.plot([px], [py], marker, color=colour, markersize=9, markeredgecolor="white", label=name)
     if ax.get_legend_handles_labels()[1]:
         ax.legend(

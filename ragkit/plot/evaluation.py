@@ -9,7 +9,7 @@ import pandas as pd
 
 from ragkit.frames import check_choice, check_frame
 from ragkit.plot.labels import shorten
-from ragkit.plot.style import COLOURS, GREY, MARKERS, axes, note, tidy
+from ragkit.plot.style import COLOURS, GREY, axes, look, note, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,8 +110,11 @@ def precision_recall(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     check_frame(table, ["system", "recall", "precision"], "table")
     ax = axes(ax, (5.2, 4.2))
     for n, (name, rows) in enumerate(table.groupby("system", sort=False)):
-        colour, marker = COLOURS[n % len(COLOURS)], MARKERS[n % len(MARKERS)]
-        ax.plot(rows["recall"], rows["precision"], marker=marker, color=colour, markersize=5, label=str(name))
+        colour, marker, dash, _ = look(n)
+        ax.plot(
+            rows["recall"], rows["precision"], marker=marker, color=colour, linestyle=dash, markersize=5,
+            label=str(name),
+        )  # fmt: skip
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)
     ax.set_xlabel("recall")

@@ -10,12 +10,14 @@ import pandas as pd
 
 from ragkit.frames import as_run, check_top_k, unit_column
 from ragkit.plot.labels import cells, pick_query, several_queries, unit_labels
-from ragkit.plot.style import COLOURS, GREY, HATCHES, MARKERS, axes, note, tidy
+from ragkit.plot.style import GREY, axes, look, note, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_END = 0.28  # how far a dotted end reaches towards the next system
+_END = (
+    0.28  # how far a dotted end reaches towards the next system; a grey one, which never meets its like, less
+)
 
 
 def bump(
@@ -37,14 +39,16 @@ def bump(
     docs : documents or chunks, optional
         Where labels come from (title, else the head of the text); without it units are called by their ids.
     top_k : int, default=10
-        Ranks shown. A dotted end says that a unit comes from below, or drops below, in the next system.
+        Ranks shown. What more than one system ranks there has a colour, a marker and a dash of its own; the
+        rest is grey. A dotted end says that a unit comes from below, or drops below, in the next system.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
     Returns
     -------
     Axes
-        Rank 1 is at the top; labels stand left for the first system and right for the last.
+        Rank 1 is at the top. Labels stand left for the first system, right for the last, and beside its
+        first marker for a unit that is in neither.
 
     Raises
     ------
@@ -71,9 +75,12 @@ def bump(
     ranks = _rank_table(frames, query, top_k)
     labels = unit_labels(ranks.index, docs, _label_width(ax))
     room = 0.3 + 0.09 * max(map(cells, labels.values()), default=0)
-    ax = axes(ax, (2 * room + 1.4 * max(len(frames), 2), 0.8 + 0.27 * top_k))
+    inner = _only_inside(ranks, top_k)
+    step = 2.3 if len(inner) else 1.4
+    ax = axes(ax, (2 * room + step * max(len(frames) - 1, 1) + 0.2, 0.8 + 0.27 * top_k))
     _rank_axes(ax, ranks, labels, top_k)
     _draw_units(ax, ranks.to_numpy(), top_k)
+    _name_inside(ax, inner, docs, ranks.shape[1])
     if several_queries(frames.values()):
         ax.set_title(f"query {query}", loc="left", fontsize=10)
     if not len(ranks):
@@ -103,28 +110,59 @@ def _rank_table(frames: Mapping[str, pd.DataFrame], query: str | None, top_k: in
     return order.sort_values(list(order.columns), kind="stable").iloc[:, ::-1]
 
 
+def _only_inside(ranks: pd.DataFrame, top_k: int) -> pd.DataFrame:
+    """Find the units that stand in no outer column, where the names are: their first column and rank."""
+    shown = ranks.to_numpy() <= top_k
+    inside = shown.any(axis=1) & ~shown[:, [0, -1]].any(axis=1) if shown.size else np.zeros(len(ranks), bool)
+    at = shown[inside].argmax(axis=1)
+    return pd.DataFrame({"at": at, "rank": ranks.to_numpy()[inside, at]}, index=ranks.index[inside])
+
+
+def _name_inside(ax: Axes, units: pd.DataFrame, docs: Any, systems: int) -> None:
+    """Write the names of units that stand in no outer column beside their markers."""
+    figure: Any = ax.figure
+    wide = figure.figure.get_figwidth() * 0.5 / max(systems - 1, 1)  # inches from one system to the next
+    names = unit_labels(units.index, docs, int(np.clip(12 * wide, 8, 22)))
+    for unit, at, rank in zip(units.index, units["at"], units["rank"]):
+        ax.annotate(
+            names[unit],
+            (at, rank),
+            xytext=(5, 1),
+            textcoords="offset points",
+            va="bottom",
+            fontsize=7.5,
+            color="#444444",
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.6},
+        )
+
+
 def _draw_units(ax: Axes, ranks: np.ndarray, top_k: int) -> None:
     """Draw lines where units stay in the top k, dotted ends where they come in or drop out, and markers."""
-    solid, dotted, solid_colours, dotted_colours = [], [], [], []
-    for n, unit in enumerate(ranks):
-        colour, marker = COLOURS[n % len(COLOURS)], MARKERS[(n + n // len(COLOURS)) % len(MARKERS)]
+    solid, dotted, styles, colours, dotted_colours = [], [], [], [], []
+    several = 0
+    for unit in ranks:
         at = np.flatnonzero(unit <= top_k)
-        size = 10 if marker == "*" else 7.5
+        colour, marker, dash, reach = GREY, "o", "-", _END / 2
+        if len(at) > 1:
+            colour, marker, dash, _ = look(several)
+            reach, several = _END, several + 1
+        size = 10 if marker == "*" else 7.5 if len(at) > 1 else 5
         ax.plot(at, unit[at], marker, color=colour, ms=size, mec="white", mew=0.6)
         for left, right in zip(range(len(unit) - 1), range(1, len(unit))):
             inside = unit[left] <= top_k, unit[right] <= top_k
             if all(inside):
                 solid.append([(left, unit[left]), (right, unit[right])])
-                solid_colours.append(colour)
+                colours.append(colour)
+                styles.append(dash)
             elif any(inside):
-                x, step = (left, _END) if inside[0] else (right, -_END)
-                drop = min(top_k + 1 - unit[x], 4.0) * _END
+                x, step = (left, reach) if inside[0] else (right, -reach)
+                drop = min(top_k + 1 - unit[x], 4.0) * reach
                 dotted.append([(x, unit[x]), (x + step, unit[x] + drop)])
                 dotted_colours.append(colour)
     # Two collections in place of a line each: a panel draws this at every step of a slider.
     from matplotlib.collections import LineCollection
 
-    ax.add_collection(LineCollection(solid, colors=solid_colours, linewidths=2.0, zorder=1.8))
+    ax.add_collection(LineCollection(solid, colors=colours, linestyles=styles, linewidths=2.0, zorder=1.8))
     ax.add_collection(
         LineCollection(dotted, colors=dotted_colours, linewidths=1.4, linestyles=":", zorder=1.8)
     )
@@ -244,8 +282,8 @@ def _stack(ax: Axes, rows: pd.DataFrame, parts: list[str]) -> None:
             values,
             left=start,
             height=0.72,
-            color=COLOURS[n % len(COLOURS)],
-            hatch=HATCHES[n % len(HATCHES)],
+            color=look(n).colour,
+            hatch=look(n).hatch,
             edgecolor="white",
             linewidth=0.6,
             label=part.removesuffix("_contribution"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -12,6 +12,43 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#8
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 GREY = "#767676"
 HATCHES = ("", "///", "..", "xx", "--", "\\\\\\", "||", "++")
+_DASHES = ("-", (0, (4, 1.2)), (0, (6, 1.2, 1.2, 1.2)), (0, (3, 1.2, 1.2, 1.2, 1.2, 1.2)))
+
+
+class Look(NamedTuple):
+    """What tells one line, or one kind of bar, from the others."""
+
+    colour: str
+    marker: str
+    dash: Any
+    hatch: str
+
+
+def look(n: int) -> Look:
+    """Give the `n`-th of many its own look: where the colours begin again, all else has moved on.
+
+    Parameters
+    ----------
+    n : int
+        From 0.
+
+    Returns
+    -------
+    Look
+        Colour, marker, dash and hatch; no two of the first 64 share a colour and a marker, or a hatch.
+
+    Examples
+    --------
+    >>> look(0).colour == look(8).colour, look(0).marker == look(8).marker
+    (True, False)
+    """
+    again, colour = divmod(n, len(COLOURS))
+    return Look(
+        COLOURS[colour],
+        MARKERS[(colour + again) % len(MARKERS)],
+        _DASHES[again % len(_DASHES)],
+        HATCHES[(colour + again) % len(HATCHES)],
+    )
 
 
 def axes(ax: Axes | None, size: tuple[float, float] = (6.4, 3.6)) -> Axes:

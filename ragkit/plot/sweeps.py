@@ -9,7 +9,7 @@ import pandas as pd
 
 from ragkit.frames import check_choice, check_frame
 from ragkit.plot.labels import shorten
-from ragkit.plot.style import COLOURS, GREY, MARKERS, axes, colour_bar, note, tidy
+from ragkit.plot.style import COLOURS, GREY, axes, colour_bar, look, note, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -141,9 +141,17 @@ def _lines(ax: Axes, rows: pd.DataFrame, x: str, by: str, label: str) -> Axes:
     table = table.sort_index() if pd.api.types.is_numeric_dtype(table.index) else table
     at = _places(ax, table.index, x)
     for n, (name, line) in enumerate(table.items()):
-        colour, marker = COLOURS[n % len(COLOURS)], MARKERS[n % len(MARKERS)]
+        colour, marker, dash, _ = look(n)
         known = line.notna().to_numpy()
-        ax.plot(at[known], line[known], marker=marker, color=colour, markersize=5, label=_short(name))
+        ax.plot(
+            at[known],
+            line[known],
+            marker=marker,
+            color=colour,
+            linestyle=dash,
+            markersize=5,
+            label=_short(name),
+        )
     values = table.to_numpy(dtype=float)
     if np.isfinite(values).any():
         row, column = (int(n) for n in np.unravel_index(np.nanargmax(values), values.shape))
