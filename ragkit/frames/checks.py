@@ -34,6 +34,8 @@ def check_top_k(top_k: Any, name: str = "top_k", *, none: bool = True) -> int | 
     int or None
         The value as a plain int.
     """
+    if type(top_k) is int and top_k >= 0:
+        return top_k
     if top_k is None and none:
         return None
     allowed = "a whole number >= 0" + (", or None for all" if none else "")

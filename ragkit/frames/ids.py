@@ -94,8 +94,9 @@ def check_unique(ids: pd.Series, what: str, name: str) -> None:
     name : str
         The column's name.
     """
-    twice = ids[ids.duplicated()]
-    if len(twice):
+    repeated = ids.duplicated().to_numpy()
+    if repeated.any():
+        twice = ids[repeated]
         rows = count(len(twice), f"repeated {name} row")
         raise ValueError(
             f"{what} has {rows} ({some(pd.unique(twice.astype(object)))}); "

@@ -125,7 +125,7 @@ def best_first_of_each(
     spans = list(pairwise(ends.tolist()))
     order = np.empty(len(slots), dtype=np.intp)
     for start, end in spans:
-        order[start:end] = keys[start:end].argsort(kind="stable")[::-1]
+        order[start:end] = keys[start:end].argsort()[::-1]
     order += np.repeat(ends[:-1], np.diff(ends))
     ordered, falling = slots[order], scores[order]
     gaps = falling[:-1] - falling[1:]

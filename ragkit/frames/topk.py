@@ -61,6 +61,18 @@ def lower_bound(scores: np.ndarray, top_k: int) -> float:
     n_blocks = max(128, 3 * top_k, len(scores) // 128)
     depth = len(scores) // n_blocks
     if depth < 2:
-        return float(np.partition(scores, len(scores) - top_k)[len(scores) - top_k])
-    maxima = scores[: depth * n_blocks].reshape(depth, n_blocks).max(axis=0)
-    return float(np.partition(maxima, n_blocks - top_k)[n_blocks - top_k])
+        return _bound_in_steps(scores, top_k)
+    maxima = np.maximum.reduce(scores[: depth * n_blocks].reshape(depth, n_blocks))
+    maxima.partition(n_blocks - top_k)
+    return maxima.item(n_blocks - top_k)
+
+
+def _bound_in_steps(scores: np.ndarray, top_k: int) -> float:
+    """Bound the `top_k`-th best score by rounding all to 16 bits, which are sorted in linear time."""
+    low = np.minimum.reduce(scores).item()
+    step = (np.maximum.reduce(scores).item() - low) / 65535
+    if not 1e-30 < step < 1e30:  # all are equal, or so far apart that float32 could not hold it
+        return np.partition(scores, len(scores) - top_k).item(len(scores) - top_k)
+    steps = ((scores - low) / step).astype(np.uint16)
+    steps.sort(kind="stable")
+    return low + (steps.item(len(scores) - top_k) - 1) * step  # one step less: divisions round up, too
