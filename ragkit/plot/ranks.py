@@ -113,7 +113,7 @@ def _rank_table(frames: Mapping[str, pd.DataFrame], query: str | None, top_k: in
 def _only_inside(ranks: pd.DataFrame, top_k: int) -> pd.DataFrame:
     """Find the units that stand in no outer column, where the names are: their first column and rank."""
     shown = ranks.to_numpy() <= top_k
-    inside = shown.any(axis=1) & ~shown[:, [0, -1]].any(axis=1) if shown.size else np.zeros(len(ranks), bool)
+    inside = np.flatnonzero(shown.any(axis=1) & ~shown[:, 0] & ~shown[:, -1])
     at = shown[inside].argmax(axis=1)
     return pd.DataFrame({"at": at, "rank": ranks.to_numpy()[inside, at]}, index=ranks.index[inside])
 
