@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import warnings
 from pathlib import Path
@@ -13,16 +14,27 @@ import ragkit as rk
 README = Path(__file__).parent.parent / "README.md"
 
 
-def test_the_python_blocks_run_in_order(capsys):
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) >= 5
+def test_the_python_blocks_run_in_order_and_print_what_stands_below_them(capsys):
+    text = README.read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", text, re.DOTALL)
+    assert len(blocks) >= 5 and sum(bool(output) for _, output in blocks) == text.count("```text") >= 3
     namespace: dict = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rk.RetrievalWarning)  # misspelt queries of fieldguide
-        for block in blocks:
-            exec(compile(block, "README.md", "exec"), namespace)
+        for block, output in blocks:
+            last = run_all(block, namespace)
+            assert not output or repr(last) == output.rstrip("\n")
         exec(capsys.readouterr().out, namespace)  # what panel.code() printed runs too
-    assert namespace["picked"]["rank"].tolist() == [1, 2, 3]
+    assert "project-mercury" in set(namespace["picked"]["doc_id"]) - set(namespace["found"]["doc_id"].head(5))
+
+
+def run_all(block, namespace):
+    """Run a block as a notebook's cell, and return the value of its last line."""
+    *body, last = ast.parse(block).body
+    exec(compile(ast.Module(body, []), "README.md", "exec"), namespace)
+    if isinstance(last, ast.Expr):
+        return eval(compile(ast.Expression(last.value), "README.md", "eval"), namespace)
+    return exec(compile(ast.Module([last], []), "README.md", "exec"), namespace)
 
 
 def test_the_first_code_block_is_the_two_commands():
