@@ -86,16 +86,16 @@ def _tuned() -> Any:
     room = _class("fieldguide")
     space = {"k1": [0.6, 0.9, 1.2, 1.5, 2.0], "b": [0.0, 0.25, 0.5, 0.75, 1.0]}
     return tune(
-        room.index, space, room.data.qrels, queries=room.data.queries, metric="ndcg@10", progress=False
+        room.index, space, room.data.qrels, queries=room.data.queries, metric="ap", progress=False
     )
 
 
-def _plateau(metric: str = "ndcg@10") -> tuple[float, float]:
-    """Give the weights of the keyword run that come within 0.01 of the best mean."""
+def _plateau(metric: str, tolerance: float) -> float:
+    """Give how wide the stretch of keyword weights is whose mean is within a tolerance of the best."""
     room = _class("fieldguide")
     path = weight_path(room.runs, room.data.qrels, method="linear", metrics=[metric])
-    best = best_weight(path, tolerance=0.01).iloc[0]
-    return float(best["plateau_from"]), float(best["plateau_to"])
+    best = best_weight(path, tolerance=tolerance).iloc[0]
+    return float(best["plateau_to"] - best["plateau_from"])
 
 
 def _smallest_k_for_agreement() -> int:
@@ -268,10 +268,10 @@ EXERCISES: dict[str, Exercise] = {
         _smallest_k_for_agreement,
     ),
     "06.3": Exercise(
-        "With method='linear', name a weight of the keyword run (the other gets 1 minus it) whose mean "
-        "reciprocal rank (rr) on fieldguide is within 0.01 of the best possible.",
-        "The path above knows another measure; make one for this, and look for its plateau.",
-        lambda: _plateau("rr"),
+        "With method='linear': how wide is the plateau of recall@10 on fieldguide at tolerance 0.01, "
+        "from its lowest keyword weight to its highest, to three decimals?",
+        "The path above knows another measure; make one for this, and ask for its best weight.",
+        lambda: _plateau("recall@10", 0.01),
         3,
     ),
     "07.1": Exercise(
@@ -309,30 +309,30 @@ EXERCISES: dict[str, Exercise] = {
         3,
     ),
     "09.1": Exercise(
-        "What is the optimism gap of the tuned k1 and b, to three decimals?",
-        "The tuned object has it as an attribute, and shows it with four decimals.",
+        "Tune k1 and b by average precision (ap): what is the optimism gap, to four decimals?",
+        "Call tune once more with another metric; what it returns shows the gap.",
         lambda: float(_tuned().gap),
-        3,
+        4,
     ),
     "09.2": Exercise(
-        "How many of the 25 settings cannot be told from the best?",
-        "Count True in tuned.settings['tie'].",
+        "By average precision (ap): how many of the 25 settings cannot be told from the best?",
+        "Count True in the column tie of the settings that the exercise before gave you.",
         lambda: int(_tuned().settings["tie"].sum()),
     ),
     "09.3": Exercise(
-        "How wide is the plateau of the linear keyword weight at tolerance 0.01, to two decimals?",
-        "plateau_to - plateau_from of rk.best_weight(path, tolerance=0.01).",
-        lambda: _plateau()[1] - _plateau()[0],
-        2,
+        "How wide is the plateau of the linear keyword weight at tolerance 0.03, to three decimals?",
+        "plateau_to - plateau_from of rk.best_weight(path, tolerance=0.03).",
+        lambda: _plateau("ndcg@10", 0.03),
+        3,
     ),
     "10.1": Exercise(
-        "With pool=100, how many relevant documents of helpdesk does the pool lose?",
-        "Row 'pool', column lost, of rk.funnel_stages(lost).",
-        lambda: int(_lost(100)["pool"]),
+        "With pool=50, how many relevant documents of helpdesk does the pool lose?",
+        "The funnel takes params={'pool': 50}; row 'pool', column lost, of rk.funnel_stages(lost).",
+        lambda: int(_lost(50)["pool"]),
     ),
     "10.2": Exercise(
         "And with pool=20?",
-        "The funnel takes params={'pool': 20}; read the same row of its stages.",
+        "The same call with another pool; read the same row of its stages.",
         lambda: int(_lost(20)["pool"]),
     ),
     "10.3": Exercise(

@@ -99,8 +99,8 @@ def _optimum(ax: Axes, best: pd.Series) -> None:
     ends = [best["weight_from"], best["weight_to"]]
     low, high = (f"{end:.3f}" for end in ends)
     label = f"best {best['value']:.3f} " + (f"at w = {low}" if low == high else f"for w in [{low}, {high}]")
-    # Round ends: an interval too narrow to see is a dot.
-    ax.plot(ends, [best["value"]] * 2, color=COLOURS[2], linewidth=5, solid_capstyle="round", label=label)
+    # A dot at either end, so that an interval too narrow to see is one.
+    ax.plot(ends, [best["value"]] * 2, "-o", color=COLOURS[2], linewidth=5, markersize=6, mew=0, label=label)
 
 
 def weight_simplex(triangle: pd.DataFrame, *, metric: str | None = None, ax: Axes | None = None) -> Axes:
