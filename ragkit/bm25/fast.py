@@ -1,8 +1,9 @@
-"""Finding the best fast: add up where postings are, or screen all documents in single precision."""
+"""Finding the best fast: add up where postings are, or screen all documents in whole numbers."""
 
 from __future__ import annotations
 
 import threading
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,8 +13,9 @@ from ragkit.frames.topk import lower_bound
 if TYPE_CHECKING:
     from ragkit.bm25.scoring import Scorer
 
-_SMALL, _LARGE = 1e-30, 1e30  # sums outside of this are left to the plain road: float32 ends near
+_LARGE = 1e300  # scores above are left to the plain road
 _TIE = 1e-11  # scores that are equal by the tie rule, in 12 digits, are nearer than this
+_MOST_STEPS = (1 << 16) - 1
 _ABOVE_0 = 5e-324  # the smallest number there is
 _NUMBERS = np.arange(1 << 16, dtype=np.uint16)
 
@@ -31,7 +33,7 @@ class _Term(NamedTuple):
 class _Row(NamedTuple):
     """A frequent term, one number per document; 0 where it does not stand."""
 
-    light: np.ndarray  # weights, rounded to float32
+    steps: np.ndarray  # weights, rounded up to whole steps
     tf: np.ndarray  # from which exact weights are made for the few
     idf: float
     most: float  # the largest weight
@@ -49,9 +51,10 @@ class FastSearch:
     """The best documents of a query; scores and order equal those of the plain road bit by bit.
 
     Where a query has few postings, these are added up, rarest term first as on the plain road, and no other
-    document is looked at. Where it has many, every document is scored in float32, frequent terms as whole
-    rows: half the memory to read. A sum of m terms is then off by no more than about (m + 2) 2^-24 of
-    itself, so documents further than that below the best `top_k` are out, and the others are scored again.
+    document is looked at. Where it has many, every document is scored in steps, whole numbers of 16 bits,
+    frequent terms as whole rows: a quarter of the memory to read. Weights are rounded up, so that a sum of m
+    of them is at most m steps too high; documents further than that below the best `top_k` are out, and the
+    others are scored again.
 
     Parameters
     ----------
@@ -76,14 +79,34 @@ class FastSearch:
         frequent = self._frequent(ordered)
         rare = ordered[: len(ordered) - len(frequent)]
         rows, weights = self._gather(rare, allowed)
-        slack = (len(ordered) + 2) * 2.0**-23 + _TIE
         found = None
         if 4 * len(rows) < self.n:
             if not frequent:
                 found = self._of_few(rows, weights, top_k)
             elif 100 * top_k <= len(rows):  # below, looking at few loses against whole rows
-                found = self._among_few(rows, weights, frequent, top_k, slack)
-        return found or self._among_all(rows, weights, frequent, top_k, slack, allowed)
+                found = self._among_few(rows, weights, frequent, top_k)
+        if found is None and self._fits(ordered, weights, frequent):
+            found = self._among_all(rows, weights, frequent, top_k, _n_words(ordered), allowed)
+        return found
+
+    @cached_property
+    def step(self) -> float:
+        """How much a step is: 16 times the weight that a word of one document may have are counted in steps.
+
+        The most frequent word stands for all in how much its repetition is worth.
+        """
+        docs, tf = self.scorer.counts(self.scorer.most_frequent)
+        return 16 * self.scorer.idf(1) * float(self.scorer.weigh_as(1.0, docs, tf).max()) / _MOST_STEPS
+
+    def _in_steps(self, weights: np.ndarray) -> np.ndarray:
+        """Count weights in steps, rounded up."""
+        return np.ceil(weights / self.step).astype(np.uint16)
+
+    def _fits(self, ordered: list[tuple[int, int, int]], weights: np.ndarray, frequent: Frequent) -> bool:
+        """Say whether a score, counted in steps, has room in 16 bits."""
+        n_rare = len(ordered) - len(frequent)
+        most = _most(frequent) + n_rare * weights.max(initial=0.0)
+        return most <= (_MOST_STEPS - _n_words(ordered)) * self.step > 0
 
     # ---------------------------------------------------------------- weights, kept within a bound
 
@@ -102,14 +125,16 @@ class FastSearch:
         kept = self._rows.get(term)
         if kept is None:
             docs, tf = self.scorer.counts(term)
-            size = (4 + tf.itemsize) * self.n
+            size = (2 + tf.itemsize) * self.n
             most = 3 * self.room // 4 // size
             if len(self._rows) >= most:
                 return None
             weights = self.scorer.weigh(term, docs, tf)
-            light, counts = np.zeros(self.n, dtype=np.float32), np.zeros(self.n, dtype=tf.dtype)
-            light[docs], counts[docs] = _light(weights), tf
-            kept = _Row(light, counts, self.scorer.idf(len(docs)), float(weights.max()))
+            if not weights.max() <= _MOST_STEPS // 4 * self.step:
+                return None
+            steps, counts = np.zeros(self.n, dtype=np.uint16), np.zeros(self.n, dtype=tf.dtype)
+            steps[docs], counts[docs] = self._in_steps(weights), tf
+            kept = _Row(steps, counts, self.scorer.idf(len(docs)), float(weights.max()))
             with _KEEPING:
                 if term not in self._rows and len(self._rows) < most:
                     self._rows[term] = kept
@@ -172,25 +197,40 @@ class FastSearch:
     # ---------------------------------------------------------------- few postings
 
     def _among_few(
-        self, rows: np.ndarray, weights: np.ndarray, frequent: Frequent, top_k: int, slack: float
+        self, rows: np.ndarray, weights: np.ndarray, frequent: Frequent, top_k: int
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Choose among the documents that hold a rarer term; None where one without might be among the best.
 
         Frequent terms add at most `most`: where the best `top_k` found so far have more than that, no
         document without a rarer term can come before them, and frequent terms are looked up only for those
-        that they can lift so far.
-        This is MaxScore (Turtle and Flood 1995) with two groups of terms.
+        that they can lift so far: first the two that add most, then the others where that leaves a chance.
+        This is MaxScore (Turtle and Flood 1995) with three groups of terms.
         """
         scores = self._add_up(rows, weights)
         near = (scores >= lower_bound(scores, top_k)).nonzero()[0]
-        cut = lower_bound(_lightly(rows[near], scores[near], frequent), top_k) * (1 - slack)
-        most = sum(count * row.most for row, count in frequent) * (1 + slack)
-        if not max(most, _SMALL) < cut < _LARGE:
+        cut = self._sure(self._lifted(rows[near], scores[near], frequent), frequent, top_k)
+        if not _most(frequent) < cut < _LARGE:
             return None
-        near = (scores >= cut - most).nonzero()[0]
-        light = _lightly(rows[near], scores[near], frequent)
-        near = near[(light >= max(cut, lower_bound(light, top_k) * (1 - slack))).nonzero()[0]]
+        near = (scores >= cut - _most(frequent)).nonzero()[0]
+        upper = scores[near]
+        for terms, others in ((frequent[:2], frequent[2:]), (frequent[2:], [])):
+            upper = self._lifted(rows[near], upper, terms)
+            keep = (upper >= cut - _most(others)).nonzero()[0]
+            near, upper = near[keep], upper[keep]
+        near = near[(upper >= self._sure(upper, frequent, top_k)).nonzero()[0]]
         return rows[near], self._whole(rows[near], scores[near], frequent)
+
+    def _lifted(self, docs: np.ndarray, scores: np.ndarray, frequent: Frequent) -> np.ndarray:
+        """Add the weights of frequent terms, rounded up, to the scores of some documents."""
+        steps = np.zeros(len(docs))
+        for row, count in frequent:
+            steps += row.steps.take(docs) if count == 1 else float(count) * row.steps.take(docs)
+        steps *= self.step
+        return scores + steps
+
+    def _sure(self, upper: np.ndarray, frequent: Frequent, top_k: int) -> float:
+        """Bound the `top_k`-th best score from below, of scores to which rounded weights are added."""
+        return lower_bound(upper, top_k) * (1 - _TIE) - self.step * sum(count for _, count in frequent)
 
     def _of_few(
         self, rows: np.ndarray, weights: np.ndarray, top_k: int
@@ -240,22 +280,22 @@ class FastSearch:
         weights: np.ndarray,
         frequent: Frequent,
         top_k: int,
-        slack: float,
+        n_words: int,
         allowed: np.ndarray | None,
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Choose among all documents; None where too few match for single precision to tell them apart."""
+        """Choose among all documents; None where too few match for steps to tell them apart."""
         paper = self._borrow()
         try:
-            _add_rows(paper, frequent)
-            np.add.at(paper, rows, _light(weights))
+            steps = paper.view(np.uint16)[: self.n]
+            _add_rows(steps, frequent)
+            np.add.at(steps, rows, self._in_steps(weights))
             if allowed is not None:
-                paper *= allowed
-            cut = lower_bound(paper, top_k)
-            if not _SMALL < cut < _LARGE:
+                steps *= allowed
+            cut = int(lower_bound(steps, top_k)) - n_words - 1  # one for what divisions round
+            if cut <= 0:
                 return None
-            cut *= 1 - slack
-            docs = (paper >= cut).nonzero()[0]
-            keep = (paper[rows] >= cut).nonzero()[0]
+            docs = (steps >= cut).nonzero()[0]
+            keep = (steps[rows] >= cut).nonzero()[0]
             place = paper.view(np.int32)
             place[docs] = np.arange(len(docs), dtype=np.int32)
             scores = np.bincount(place[rows[keep]], weights[keep], len(docs)).astype(np.float64, copy=False)
@@ -266,21 +306,23 @@ class FastSearch:
 
 def _add_rows(sums: np.ndarray, frequent: Frequent) -> None:
     """Set sums to those of frequent terms."""
-    rows = [row.light if count == 1 else count * row.light for row, count in frequent]
+    rows = [row.steps if count == 1 else row.steps * np.uint16(count) for row, count in frequent]
     if len(rows) < 2:
-        sums[:] = rows[0] if rows else 0.0
+        sums[:] = rows[0] if rows else 0
     else:
         np.add(rows[0], rows[1], out=sums)
     for row in rows[2:]:
         sums += row
 
 
-def _lightly(docs: np.ndarray, scores: np.ndarray, frequent: Frequent) -> np.ndarray:
-    """Add the rounded weights of frequent terms to the scores of some documents."""
-    light = _light(scores)
-    for row, count in frequent:
-        light += row.light[docs] if count == 1 else count * row.light[docs]
-    return light
+def _most(frequent: Frequent) -> float:
+    """Bound what frequent terms add to a score."""
+    return sum(count * row.most for row, count in frequent)
+
+
+def _n_words(ordered: list[tuple[int, int, int]]) -> int:
+    """Count the words of a query."""
+    return sum(count for _, _, count in ordered)
 
 
 def numbers_to(size: int) -> np.ndarray:
@@ -313,11 +355,6 @@ def cut_of(scores: np.ndarray, top_k: int) -> float:
 def is_sound(cut: float) -> bool:
     """Say whether scores are numbers that can be told apart; where not, the plain road is taken."""
     return cut < _LARGE
-
-
-def _light(weights: np.ndarray) -> np.ndarray:
-    with np.errstate(over="ignore", under="ignore"):  # what is too large or small is left to the plain road
-        return weights.astype(np.float32)
 
 
 def _size(term: _Term) -> int:

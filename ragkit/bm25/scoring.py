@@ -172,6 +172,11 @@ class Scorer:
         """Bytes of the weights that are kept."""
         return self.fast.nbytes
 
+    @property
+    def most_frequent(self) -> int:
+        """The term that stands in most documents."""
+        return int(self._df.argmax())
+
     # ---------------------------------------------------------------- scores of a query
 
     def ordered(self, terms: Terms) -> list[tuple[int, int, int]]:

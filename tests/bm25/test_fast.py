@@ -147,7 +147,7 @@ def test_threads_that_share_an_index_find_what_one_finds(room):
     for (ids, scores), (mine, numbers) in zip(wanted * 6, found):
         assert mine == ids and numbers.tolist() == scores.tolist()
     kept = sum(_size(term) for term in fast._terms.values())
-    kept += sum(row.light.nbytes + row.tf.nbytes for row in fast._rows.values())
+    kept += sum(row.steps.nbytes + row.tf.nbytes for row in fast._rows.values())
     assert fast.nbytes == kept <= room
     assert len(fast._spare) <= 8
 
