@@ -8,7 +8,7 @@ from itertools import pairwise, starmap
 import numpy as np
 import pandas as pd
 
-from ragkit.bm25.fast import is_rare
+from ragkit.bm25.kept import is_rare
 from ragkit.bm25.scoring import Scorer, Terms
 from ragkit.bm25.together import Portion, complete, portions_of
 from ragkit.frames.runs import Found
@@ -76,7 +76,7 @@ class Gathered:
             self._idf[variant] = np.repeat([scorer.idf(df) for df in self._df], self._df)
         weights = self._idf[variant] * scorer.weigh_as(1.0, self._pair_doc, self._pair_tf)[self._pair]
         for term in self._lone:
-            scorer.fast.keep(term, self._found[term][0], weights[self._span[term]])
+            scorer.fast.kept.keep(term, self._found[term][0], weights[self._span[term]])
         return weights
 
 

@@ -170,7 +170,7 @@ class Scorer:
     @property
     def nbytes(self) -> int:
         """Bytes of the weights that are kept."""
-        return self.fast.nbytes
+        return self.fast.kept.nbytes
 
     @property
     def most_frequent(self) -> int:

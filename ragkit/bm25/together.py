@@ -7,7 +7,8 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from ragkit.bm25.fast import add_up, cut_of, is_rare, is_sound, last_of_each, numbers_to
+from ragkit.bm25.fast import add_up, cut_of, is_sound, last_of_each, numbers_to
+from ragkit.bm25.kept import is_rare
 from ragkit.bm25.scoring import Scorer, Terms
 from ragkit.frames.runs import Found, best_first, best_first_of_each
 from ragkit.frames.table import DocTable
@@ -44,8 +45,8 @@ def find(
     found: dict[int, Found] = {}
     if top_k is not None and scorer.can_be_fast(top_k):
         for queries in portions_of(scorer, asked):
-            portion = Portion(queries, scorer.fast.docs_of, allowed, scorer.n)
-            found |= portion.search(scorer.fast.weights_of, scorer.setting.once, top_k, table)
+            portion = Portion(queries, scorer.fast.kept.docs_of, allowed, scorer.n)
+            found |= portion.search(scorer.fast.kept.weights_of, scorer.setting.once, top_k, table)
     return complete(found, scorer, asked, top_k, allowed, table)
 
 

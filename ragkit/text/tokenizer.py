@@ -43,6 +43,7 @@ def is_word_character(char: str) -> bool:
 
 
 _WORDS = _WordTable()
+_ASCII = bytes(range(128)).decode().translate(_WORDS).encode() + bytes(128)  # the same, as `bytes` take it
 
 
 @dataclass(frozen=True)
@@ -218,10 +219,9 @@ class Tokenizer:
         text = self.normalize(text)
         if self.pattern is not None:
             return [m.group() for m in re.finditer(self.pattern, text)]
-        words = text.translate(_WORDS).split(" ")
         if text.isascii():
-            return [w for w in words if w]
-        return [part for w in words if w for part in split_unspaced(w)]
+            return text.encode().translate(_ASCII).decode().split()
+        return [part for word in text.translate(_WORDS).split() for part in split_unspaced(word)]
 
     def explain(self, text: str) -> pd.DataFrame:
         """Show what becomes of each word of a text, and why.

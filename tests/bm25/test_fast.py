@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ragkit as rk
-from ragkit.bm25.fast import FastSearch, _size
+from ragkit.bm25 import fast as fast_module
+from ragkit.bm25.fast import FastSearch
 
 VARIANTS = ["bm25", "lucene", "robertson", "atire", "bm25l", "bm25+", "tfidf"]
 WORDS = [f"w{n}" for n in range(120)]
@@ -112,13 +113,49 @@ def test_no_bound_on_what_is_kept_changes_what_is_found(seed, room, k):
         terms = {int(t): int(rng.integers(1, 3)) for t in rng.integers(0, 40, rng.integers(1, 6))}
         found = fast.best(terms, k, None)
         rows, scores = scorer.best_plainly(terms, k, None)
-        assert fast.nbytes <= max(room, 0)
+        assert fast.kept.nbytes <= max(room, 0)
         if found is not None:
             mine = dict(zip(found[0].tolist(), found[1].tolist()))
             assert len(mine) == len(found[0])
             best = np.sort(scores)[::-1][:k]
             wanted = {row: score for row, score in zip(rows.tolist(), scores.tolist()) if score >= best[-1]}
             assert wanted.items() <= mine.items()
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([0.6, 1.0, 1.4]),
+    st.sampled_from(VARIANTS),
+    st.lists(st.sampled_from(WORDS[:3] + WORDS[8:110:2]), min_size=2, max_size=6, unique=True),
+    st.sampled_from([1, 2, 5, 30]),
+)
+def test_terms_that_are_only_looked_up_add_what_they_add_on_the_plain_road(seed, skew, variant, words, k):
+    index = rk.KeywordIndex(collection(seed, 800, skew), tokenizer=str.split, variant=variant)
+    words = [word for word in words if index.document_frequency(word)]
+    if not words:
+        return
+    ids, scores = index.hits(" ".join(words), top_k=None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fast_module, "_WORTH", 1)
+        found = index.hits(" ".join(words), top_k=k)
+    assert found[0] == ids[:k] and found[1].tolist() == scores[:k].tolist()
+
+
+def test_a_term_that_can_lift_no_document_among_the_best_is_only_looked_up():
+    # "rare" weighs ln(1 + 2990.5 / 10.5) = 5.66, "common" ln(1 + 2600.5 / 400.5) = 2.01: documents with
+    # "common" alone stay below those with "rare" alone.
+    texts = {f"d{n}": ("rare " if n < 10 else "x ") + ("common" if n % 5 < 1 else "y") for n in range(3000)}
+    texts |= {f"d{n}": "z y" for n in range(2000, 3000)}
+    index = rk.KeywordIndex(texts, tokenizer=str.split)
+    index.hits("rare common")
+    fast = index._last.fast
+    rare = [(fast.kept.term(index._vocab[word]), 1) for word in ("rare", "common")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fast_module, "_WORTH", 1)
+        assert fast_module._n_needed(rare, [], 10) == 1  # the ten with "rare" suffice
+        assert fast_module._n_needed(rare, [], 11) == 2  # an eleventh has "common" alone
+        assert len(index.hits("rare common", top_k=11)[0]) == 11
 
 
 def test_what_stands_on_scratch_paper_changes_nothing():
@@ -129,7 +166,7 @@ def test_what_stands_on_scratch_paper_changes_nothing():
         for query, (ids, scores) in wholes.items():
             for k in (1, 30, 700):
                 for paper in index._last.fast._spare:
-                    paper.fill(filled)
+                    paper.view(np.float32).fill(filled)
                 found = index.hits(query, top_k=k)
                 assert found[0] == ids[:k] and found[1].tolist() == scores[:k].tolist()
 
@@ -146,9 +183,9 @@ def test_threads_that_share_an_index_find_what_one_finds(room):
         found = list(pool.map(lambda query: index.hits(query, top_k=20), queries * 6))
     for (ids, scores), (mine, numbers) in zip(wanted * 6, found):
         assert mine == ids and numbers.tolist() == scores.tolist()
-    kept = sum(_size(term) for term in fast._terms.values())
-    kept += sum(row.steps.nbytes + row.tf.nbytes for row in fast._rows.values())
-    assert fast.nbytes == kept <= room
+    kept = sum(term.nbytes for term in fast.kept.terms.values())
+    kept += sum(row.steps.nbytes + row.tf.nbytes for row in fast.kept.rows.values())
+    assert fast.kept.nbytes == kept <= room
     assert len(fast._spare) <= 8
 
 

@@ -1,0 +1,141 @@
+"""Weights of terms under one setting, made when they are first needed and kept within a bound."""
+
+from __future__ import annotations
+
+import threading
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ragkit.frames.topk import lower_bound
+
+if TYPE_CHECKING:
+    from ragkit.bm25.scoring import Scorer
+
+MOST_STEPS = (1 << 16) - 1  # the largest number of 16 bits
+
+# What is kept changes under one lock for all, so that an index can be pickled; it is read without.
+_KEEPING = threading.Lock()
+
+
+class Term(NamedTuple):
+    """A rarer term: the documents that hold it, ascending, and its weight in each."""
+
+    docs: np.ndarray
+    weights: np.ndarray
+    most: float  # the largest weight
+    floors: dict[int, float]  # weights that so many documents reach, as they were asked for
+
+    def floor(self, top_k: int) -> float:
+        """Give a weight that at least `top_k` documents reach; 0 where fewer hold the term."""
+        if top_k not in self.floors:
+            self.floors[top_k] = lower_bound(self.weights, top_k) if top_k <= len(self.docs) else 0.0
+        return self.floors[top_k]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are kept for this term alone: its documents are a view, except over fields."""
+        return self.weights.nbytes + (0 if self.docs.base is not None else self.docs.nbytes)
+
+
+class Row(NamedTuple):
+    """A frequent term, one number per document; 0 where it does not stand."""
+
+    steps: np.ndarray  # weights, rounded up to whole steps
+    tf: np.ndarray  # from which exact weights are made for the few
+    idf: float
+    most: float  # the largest weight
+
+
+def is_rare(df: int, n: int) -> bool:
+    """Say whether a term's postings are better scattered than kept as a row, one number per document."""
+    return 6 * df <= n
+
+
+class Kept:
+    """The weights of terms, as many as there is room for.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The plain road, which knows postings and formula.
+    room : int
+        How many bytes may be kept.
+    """
+
+    def __init__(self, scorer: Scorer, room: int):
+        self.scorer, self.room = scorer, room
+        self.nbytes = 0
+        self.terms: dict[int, Term] = {}
+        self.rows: dict[int, Row] = {}
+
+    @cached_property
+    def step(self) -> float:
+        """The step that weights are counted in: of 65,535, one term in one document has at most about 4,096.
+
+        The most frequent term stands for all in how much its repetition is worth.
+        """
+        docs, tf = self.scorer.counts(self.scorer.most_frequent)
+        return 16 * self.scorer.idf(1) * float(self.scorer.weigh_as(1.0, docs, tf).max()) / MOST_STEPS
+
+    def in_steps(self, weights: np.ndarray) -> np.ndarray:
+        """Count weights in steps, rounded up."""
+        return np.ceil(weights / self.step).astype(np.uint16)
+
+    def docs_of(self, term: int) -> np.ndarray:
+        """Give the documents that hold a term."""
+        return self.term(term).docs
+
+    def weights_of(self, term: int) -> np.ndarray:
+        """Give a term's weights in the documents that hold it."""
+        return self.term(term).weights
+
+    def term(self, term: int) -> Term:
+        """Give a term's postings and weights."""
+        kept = self.terms.get(term)
+        if kept is None:
+            docs, tf = self.scorer.counts(term)
+            kept = self.keep(term, docs, self.scorer.weigh(term, docs, tf))
+        return kept
+
+    def keep(self, term: int, docs: np.ndarray, weights: np.ndarray) -> Term:
+        """Keep a term's weights where there is room; one that would push out most others is not kept."""
+        made = Term(docs, weights, weights.max().item(), {})
+        if made.nbytes <= self.room // 16:
+            with _KEEPING:
+                self._make_room(made.nbytes)
+                if self.nbytes + made.nbytes <= self.room and term not in self.terms:
+                    self.nbytes += made.nbytes
+                    self.terms[term] = made
+        return made
+
+    def row(self, term: int) -> Row | None:
+        """Give a frequent term as a row: None where there is no room for it, or steps are too small."""
+        kept = self.rows.get(term)
+        if kept is None:
+            docs, tf = self.scorer.counts(term)
+            size = (2 + tf.itemsize) * self.scorer.n
+            n_rows = 3 * self.room // 4 // size
+            if len(self.rows) >= n_rows:
+                return None
+            weights = self.scorer.weigh(term, docs, tf)
+            if not weights.max() <= MOST_STEPS // 4 * self.step:
+                return None
+            steps, counts = np.zeros(self.scorer.n, dtype=np.uint16), np.zeros(self.scorer.n, dtype=tf.dtype)
+            steps[docs], counts[docs] = self.in_steps(weights), tf
+            kept = Row(steps, counts, self.scorer.idf(len(docs)), weights.max().item())
+            with _KEEPING:
+                if term not in self.rows and len(self.rows) < n_rows:
+                    self.rows[term] = kept
+                    self._make_room(size)
+                    self.nbytes += size
+        return kept
+
+    def _make_room(self, size: int) -> None:
+        """Forget the oldest terms where there is no room, a quarter of it at a time."""
+        if self.nbytes + size > self.room:
+            for term in list(self.terms):
+                self.nbytes -= self.terms.pop(term).nbytes
+                if self.nbytes + size <= 3 * self.room // 4:
+                    break
