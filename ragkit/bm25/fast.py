@@ -19,7 +19,6 @@ Frequent = list[tuple[Row, int]]
 _LARGE = 1e300  # scores above are left to the plain road
 _TIE = 1e-11  # scores that are equal by the tie rule, in 12 digits, are nearer than this
 _ABOVE_0 = 5e-324  # the smallest number there is
-_WORTH = 2000  # postings of a term, from which on it pays to look up what it adds to documents found before
 _NUMBERS = np.arange(1 << 16, dtype=np.uint16)
 
 
@@ -32,8 +31,8 @@ class FastSearch:
     of them is at most m steps too high; documents further than that below the best `top_k` are out, and the
     others are scored again.
 
-    Terms that add too little to bring a document among the best are looked up only in documents that others
-    have found. This is MaxScore [1]_.
+    Frequent terms that add too little to bring a document among the best are looked up only in documents
+    that rarer ones have found. This is MaxScore [1]_.
 
     Parameters
     ----------
@@ -86,9 +85,8 @@ class FastSearch:
 
     def _among_few(self, rare: Rare, frequent: Frequent, top_k: int, allowed: np.ndarray | None) -> Best:
         """Choose among the documents that hold a rarer term; None where one without may be among the best."""
-        n = len(rare) if allowed is not None else _n_needed(rare, frequent, top_k)
-        rows, weights = _gather(rare[:n], allowed)
-        scores = self._add_up(rows, weights, rare[n:])
+        rows, weights = _gather(rare, allowed)
+        scores = self._add_up(rows, weights)
         if frequent:
             return self._lift(rows, scores, frequent, top_k) if top_k <= len(rows) else None
         cut = cut_of(scores, top_k)
@@ -97,24 +95,15 @@ class FastSearch:
         keep = (scores >= cut).nonzero()[0]
         return rows[keep], scores[keep]
 
-    def _add_up(self, rows: np.ndarray, weights: np.ndarray, others: Rare) -> np.ndarray:
-        """Give each document's score at the last of its postings, and 0 at the others.
-
-        `others` are looked up in these documents alone.
-        """
+    def _add_up(self, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Give each document's score at the last of its postings, and 0 at the others."""
         paper, numbers = self._borrow(), numbers_to(len(rows))
-        place = paper.view(numbers.dtype)
         try:
-            last = last_of_each(rows, numbers, place)
-            early = (last != numbers).nonzero()[0]
-            scores = add_up(weights, early, last[early])
-            for term, count in others:
-                number = place.take(term.docs)  # something that was there before, where it is not of `rows`
-                found = (rows.take(number, mode="clip") == term.docs).nonzero()[0]
-                scores[number[found]] += count * term.weights[found]
-            return scores
+            last = last_of_each(rows, numbers, paper.view(numbers.dtype))
         finally:
             self._spare.append(paper)
+        early = (last != numbers).nonzero()[0]
+        return add_up(weights, early, last[early])
 
     def _lift(self, rows: np.ndarray, scores: np.ndarray, frequent: Frequent, top_k: int) -> Best:
         """Add frequent terms to documents with rarer ones; None where one without may be among the best.
@@ -166,9 +155,10 @@ class FastSearch:
     def _among_all(self, rare: Rare, frequent: Frequent, top_k: int, allowed: np.ndarray | None) -> Best:
         """Choose among all documents; None where too few match, or steps cannot tell them apart."""
         n_words = sum(count for _, count in [*rare, *frequent])
-        if not _most(rare) + _most(frequent) <= (MOST_STEPS - n_words) * self.kept.step > 0:
-            return None
         rows, weights = _gather(rare, allowed)
+        most = len(rare) * weights.max(initial=0.0) + _most(frequent)
+        if not most <= (MOST_STEPS - n_words) * self.kept.step > 0:
+            return None
         paper = self._borrow()
         try:
             steps = paper.view(np.uint16)[: self.n]
@@ -189,23 +179,6 @@ class FastSearch:
             self._spare.append(paper)
 
 
-def _n_needed(rare: Rare, frequent: Frequent, top_k: int) -> int:
-    """Say from how many terms, rarest first, all documents come that may be among the best.
-
-    What all others add must stay below a score that `top_k` documents have from one term alone.
-    """
-    if len(rare[-1][0].docs) < _WORTH:
-        return len(rare)
-    floor = max(count * term.floor(top_k) for term, count in rare) * (1 - _TIE)
-    most = _most(frequent)
-    for n in range(len(rare), 1, -1):
-        term, count = rare[n - 1]
-        most += count * term.most
-        if len(term.docs) < _WORTH or not most < floor:
-            return n
-    return 1
-
-
 def _gather(rare: Rare, allowed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Give the postings of terms, one term after the other, and what each adds to a score."""
     if not rare:
@@ -218,8 +191,8 @@ def _gather(rare: Rare, allowed: np.ndarray | None) -> tuple[np.ndarray, np.ndar
     return rows, weights
 
 
-def _most(terms: Rare | Frequent) -> float:
-    """Bound what terms add to a score."""
+def _most(terms: Frequent) -> float:
+    """Bound what frequent terms add to a score."""
     return sum(count * term.most for term, count in terms)
 
 

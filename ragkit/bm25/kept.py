@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ragkit.frames.topk import lower_bound
-
 if TYPE_CHECKING:
     from ragkit.bm25.scoring import Scorer
 
@@ -24,14 +22,6 @@ class Term(NamedTuple):
 
     docs: np.ndarray
     weights: np.ndarray
-    most: float  # the largest weight
-    floors: dict[int, float]  # weights that so many documents reach, as they were asked for
-
-    def floor(self, top_k: int) -> float:
-        """Give a weight that at least `top_k` documents reach; 0 where fewer hold the term."""
-        if top_k not in self.floors:
-            self.floors[top_k] = lower_bound(self.weights, top_k) if top_k <= len(self.docs) else 0.0
-        return self.floors[top_k]
 
     @property
     def nbytes(self) -> int:
@@ -101,7 +91,7 @@ class Kept:
 
     def keep(self, term: int, docs: np.ndarray, weights: np.ndarray) -> Term:
         """Keep a term's weights where there is room; one that would push out most others is not kept."""
-        made = Term(docs, weights, weights.max().item(), {})
+        made = Term(docs, weights)
         if made.nbytes <= self.room // 16:
             with _KEEPING:
                 self._make_room(made.nbytes)

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ragkit as rk
-from ragkit.bm25 import fast as fast_module
 from ragkit.bm25.fast import FastSearch
 
 VARIANTS = ["bm25", "lucene", "robertson", "atire", "bm25l", "bm25+", "tfidf"]
@@ -120,42 +119,6 @@ def test_no_bound_on_what_is_kept_changes_what_is_found(seed, room, k):
             best = np.sort(scores)[::-1][:k]
             wanted = {row: score for row, score in zip(rows.tolist(), scores.tolist()) if score >= best[-1]}
             assert wanted.items() <= mine.items()
-
-
-@settings(max_examples=60)
-@given(
-    st.integers(0, 10**6),
-    st.sampled_from([0.6, 1.0, 1.4]),
-    st.sampled_from(VARIANTS),
-    st.lists(st.sampled_from(WORDS[:3] + WORDS[8:110:2]), min_size=2, max_size=6, unique=True),
-    st.sampled_from([1, 2, 5, 30]),
-)
-def test_terms_that_are_only_looked_up_add_what_they_add_on_the_plain_road(seed, skew, variant, words, k):
-    index = rk.KeywordIndex(collection(seed, 800, skew), tokenizer=str.split, variant=variant)
-    words = [word for word in words if index.document_frequency(word)]
-    if not words:
-        return
-    ids, scores = index.hits(" ".join(words), top_k=None)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fast_module, "_WORTH", 1)
-        found = index.hits(" ".join(words), top_k=k)
-    assert found[0] == ids[:k] and found[1].tolist() == scores[:k].tolist()
-
-
-def test_a_term_that_can_lift_no_document_among_the_best_is_only_looked_up():
-    # "rare" weighs ln(1 + 2990.5 / 10.5) = 5.66, "common" ln(1 + 2600.5 / 400.5) = 2.01: documents with
-    # "common" alone stay below those with "rare" alone.
-    texts = {f"d{n}": ("rare " if n < 10 else "x ") + ("common" if n % 5 < 1 else "y") for n in range(3000)}
-    texts |= {f"d{n}": "z y" for n in range(2000, 3000)}
-    index = rk.KeywordIndex(texts, tokenizer=str.split)
-    index.hits("rare common")
-    fast = index._last.fast
-    rare = [(fast.kept.term(index._vocab[word]), 1) for word in ("rare", "common")]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fast_module, "_WORTH", 1)
-        assert fast_module._n_needed(rare, [], 10) == 1  # the ten with "rare" suffice
-        assert fast_module._n_needed(rare, [], 11) == 2  # an eleventh has "common" alone
-        assert len(index.hits("rare common", top_k=11)[0]) == 11
 
 
 def test_what_stands_on_scratch_paper_changes_nothing():
