@@ -14,6 +14,7 @@ from ragkit.chunking.semantic import semantic_cuts
 from ragkit.text.boundaries import (
     Boundaries,
     Characters,
+    LineBreaks,
     Lines,
     Listed,
     Paragraphs,
@@ -69,7 +70,8 @@ def sentence(text: str, plan: Plan) -> Cut:
 
 def paragraph(text: str, plan: Plan) -> Cut:
     """Fill each chunk with whole paragraphs; longer ones by sentences."""
-    levels = [Paragraphs(text), Sentences(text), Words(text), Characters(text)]
+    breaks = LineBreaks(text)
+    levels = [Paragraphs(text, breaks), Sentences(text, breaks), Words(text), Characters(text)]
     return Cut(_packed(text, levels, plan, soft=2, natural=1))
 
 
@@ -77,7 +79,9 @@ def recursive(text: str, plan: Plan) -> Cut:
     """Cut at the coarsest separator that the room holds."""
     separators, keep = plan.options["separators"], plan.options["keep_separator"]
     if separators is None:
-        levels: list[Boundaries] = [Paragraphs(text), Lines(text), Sentences(text), Words(text)]
+        breaks = LineBreaks(text)
+        by_lines: list[Boundaries] = [Paragraphs(text, breaks), Lines(text, breaks)]
+        levels = [*by_lines, Sentences(text, breaks), Words(text)]
     else:
         levels = [_separator(text, s, keep) for s in separators if s]
     natural = len(levels)

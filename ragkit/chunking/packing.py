@@ -19,7 +19,7 @@ Span = tuple[int, int]
 
 
 class CharacterRuler:
-    """Size and overlap in characters.
+    """Size and overlap in characters; `reach` is the most characters that a chunk may have.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class CharacterRuler:
     """
 
     def __init__(self, text: str, size: int, overlap: int):
-        self.text, self.size, self.overlap = text, size, overlap
+        self.text, self.size, self.overlap, self.reach = text, size, overlap, size
 
     def length(self, start: int, end: int) -> int:
         """Measure ``text[start:end]``."""
@@ -62,20 +62,21 @@ class CharacterRuler:
             low = after + 1
         if low < reach - self.size:
             low = reach - self.size
-        # A piece that begins after a break has that break in sight, unless much white space is before it.
-        text, edge = self.text, low - 2 if low > 2 else 0
-        seen = text[edge:end]
-        blank = text[low - 1].isspace() and text[edge].isspace()
+        breaks = levels[0].breaks
+        unbroken = breaks is not None and breaks.none_in(low - 64 if low > 64 else 0, end)
         for level in levels:
-            if blank or not level.needs or level.needs in seen:
-                start = level.start(low, end)
-                if start >= 0:
-                    return start
+            if unbroken and level.breaks:
+                continue
+            start = level.start(low, end)
+            if start >= 0:
+                return start
         return -1
 
 
 class MeasuringRuler:
     """Size and overlap in the units of a length function; every slice that is used has been measured.
+
+    `reach` is the most characters that a chunk may have, which nobody knows.
 
     Parameters
     ----------
@@ -89,6 +90,7 @@ class MeasuringRuler:
 
     def __init__(self, text: str, size: int, overlap: int, measure: Callable[[str], int]):
         self.text, self.size, self.overlap, self.measure = text, size, overlap, measure
+        self.reach = len(text)
         self._cuts: dict[int, Sequence[int]] = {}
         self._guess: dict[int, int] = {}
 
@@ -216,29 +218,95 @@ def pack(
     """
     start = skip_blank(text, low)
     stop = end_of_word(text, start, len(text) if high is None else high)
-    usable = levels if natural is None else levels[:natural]
-    spans: list[Span] = []
-    floor, kind, first, finest = start, 0, usable[0], len(levels) - 1
-    back, overlap, last_cut = levels[: max(soft, 1)], ruler.overlap, ruler.last_cut
-    while floor < stop:
-        # Most chunks end at the coarsest kind of boundary.
-        end, broken, kind = last_cut(first, start, floor, stop), kind, 0
-        if end < 0 or (least and end < stop):
-            start, end, kind = _cut_one(usable, ruler, (start, floor, stop), broken, least, back)
-        if kind == finest:
-            end = end_of_word(text, floor, end)
-        spans.append((start, end))
-        if end >= stop:
-            break
-        before, start = start, skip_blank(text, end)
-        floor = start
-        if overlap:
-            begin = ruler.step_back(back if kind < soft else levels[: kind + 1], before, end, end)
-            if begin >= 0:
-                start = begin
+    spans = _Packer(levels, ruler, least, soft, natural).spans(start, stop)
     if min_size and len(spans) > 1 and ruler.length(*spans[-1]) < min_size:
         spans[-2:] = _even_out(spans, levels, ruler, min_size)
     return spans
+
+
+class _Packer:
+    """The steps of :func:`pack`, with what they share."""
+
+    def __init__(
+        self, levels: Sequence[Boundaries], ruler: Ruler, least: int, soft: int, natural: int | None
+    ):
+        self.levels, self.ruler, self.least, self.soft = levels, ruler, least, soft
+        self.usable = levels if natural is None else levels[:natural]
+        self.back = levels[: max(soft, 1)]
+        # Kinds that come before `inner` need line breaks.
+        self.inner = next((k for k, level in enumerate(self.usable) if not level.breaks), 0)
+        self.breaks = self.usable[0].breaks if self.inner else None
+
+    def spans(self, start: int, stop: int) -> list[Span]:
+        """Cut from `start` to `stop`, which are not white space."""
+        text, ruler, usable, soft = self.ruler.text, self.ruler, self.usable, self.soft
+        breaks, inner, reach, finest = self.breaks, self.inner, self.ruler.reach, len(self.levels) - 1
+        spans: list[Span] = []
+        floor, kind = start, 0
+        while floor < stop:
+            # Most chunks end at the coarsest kind of boundary, or at a sentence where no line break is near.
+            first = inner if breaks and stop > floor + reach < breaks.clear else 0
+            end, broken, kind = ruler.last_cut(usable[first], start, floor, stop), kind, first
+            if end < 0 or (self.least and end < stop):
+                start, end, kind = self._cut_one(start, floor, stop, broken, first)
+            if kind == finest:
+                end = end_of_word(text, floor, end)
+            spans.append((start, end))
+            if end >= stop:
+                break
+            before, start = start, skip_blank(text, end)
+            floor = start
+            if ruler.overlap:
+                back = self.back if kind < soft else self.levels[: kind + 1]
+                begin = ruler.step_back(back, before, end, end)
+                if begin >= 0:
+                    start = begin
+        return spans
+
+    def _cut_one(self, start: int, floor: int, stop: int, broken: int, tried: int) -> tuple[int, int, int]:
+        """Find the next chunk and the kind of its end; it starts later where a smaller overlap makes room.
+
+        `start` is where it should begin, `floor` that after which it must add text; `broken` is the kind of
+        the cut before: coarser pieces are broken there anyway; `tried` is the kind that gave no cut, or one
+        that is too early.
+        """
+        best = (start, -1, 0)
+        for kind in range(self._first_kind(floor, stop), len(self.usable)):
+            level, begin = self.usable[kind], start
+            end = self.ruler.last_cut(level, start, floor, stop) if self.least or kind != tried else -1
+            if end < 0:
+                if start == floor or kind < broken:
+                    continue
+                # The next piece does not fit beside the overlap: it comes before the overlap does.
+                begin, end = self._make_room(level, start, floor, stop)
+                if end < 0:
+                    continue
+            if not self.least or self.ruler.length(begin, end) >= self.least:
+                return begin, end, kind
+            if end > best[1]:
+                best = (begin, end, kind)
+        if best[1] >= 0:
+            return best
+        # Not even the finest piece fits: it is kept whole.
+        return floor, min(self.usable[-1].after(floor), stop), len(self.usable) - 1
+
+    def _first_kind(self, floor: int, stop: int) -> int:
+        """Find the coarsest kind that may have a cut here: some have none without a line break."""
+        high = floor + self.ruler.reach
+        return self.inner if self.breaks and high < stop and self.breaks.none_in(floor, high + 1) else 0
+
+    def _make_room(self, level: Boundaries, start: int, floor: int, stop: int) -> Span:
+        """Shorten the overlap so far that the next piece of a kind fits; (floor, -1) where it never does."""
+        ruler = self.ruler
+        reach = ruler.first_cut(level, floor, stop)
+        if reach < 0:
+            return floor, -1
+        if ruler.fits(start, reach):  # a cut exactly at the limit, which is missed where blanks follow
+            return start, reach
+        begin = ruler.step_back(self.back, start, end_of_word(ruler.text, start, floor), reach)
+        begin = floor if begin < 0 else begin
+        end = ruler.last_cut(level, begin, floor, stop)
+        return (begin, end) if end >= 0 else (floor, reach)
 
 
 def _even_out(spans: list[Span], levels: Sequence[Boundaries], ruler: Ruler, min_size: int) -> list[Span]:
@@ -260,56 +328,6 @@ def _even_out(spans: list[Span], levels: Sequence[Boundaries], ruler: Ruler, min
                 return [(first, at), (start, end)]
             at = level.last(low, at - 1) if at - 1 > low else -1
     return [(first, cut), (last, end)]
-
-
-def _cut_one(
-    levels: Sequence[Boundaries],
-    ruler: Ruler,
-    room: tuple[int, int, int],
-    broken: int,
-    least: int,
-    back: Sequence[Boundaries],
-) -> tuple[int, int, int]:
-    """Find the end of the next chunk, and its start, which moves where a smaller overlap lets a piece fit.
-
-    `room` holds the start wished for, the floor after which it must add text, and the end of all text;
-    `broken` is the kind of the cut before: coarser pieces are broken there anyway.
-    """
-    start, floor, stop = room
-    best = (start, -1, 0)
-    for kind, level in enumerate(levels):
-        # The coarsest kind has been tried, and gave nothing unless a smallest size made it go on.
-        begin, end = start, ruler.last_cut(level, start, floor, stop) if kind or least else -1
-        if end < 0:
-            if start == floor or kind < broken:
-                continue
-            # The next piece does not fit beside the overlap: it comes before the overlap does.
-            begin, end = _make_room(level, ruler, start, floor, stop, back)
-            if end < 0:
-                continue
-        if not least or ruler.length(begin, end) >= least:
-            return begin, end, kind
-        if end > best[1]:
-            best = (begin, end, kind)
-    if best[1] >= 0:
-        return best
-    # Not even the finest piece fits: it is kept whole.
-    return floor, min(levels[-1].after(floor), stop), len(levels) - 1
-
-
-def _make_room(
-    level: Boundaries, ruler: Ruler, start: int, floor: int, stop: int, back: Sequence[Boundaries]
-) -> Span:
-    """Shorten the overlap so far that the next piece at this level fits; (floor, -1) where it never does."""
-    reach = ruler.first_cut(level, floor, stop)
-    if reach < 0:
-        return floor, -1
-    if ruler.fits(start, reach):  # a cut exactly at the limit, which is missed where blanks follow
-        return start, reach
-    begin = ruler.step_back(back, start, end_of_word(ruler.text, start, floor), reach)
-    begin = floor if begin < 0 else begin
-    end = ruler.last_cut(level, begin, floor, stop)
-    return (begin, end) if end >= 0 else (floor, reach)
 
 
 def windows(text: str, size: int, overlap: int) -> list[Span]:

@@ -23,30 +23,67 @@ from ragkit.text.sentence_rules import (
     MARKS,
     PARAGRAPH_MARKS,
     SPACED,
+    UNSPACED,
     block_end,
-    is_word,
     sentence_end,
+    surely_ends,
 )
 
 _BLANK = re.compile(r"\s")
 _BLANK_AFTER_WORD = re.compile(r"(?<=\S)(?=\s)")
 _TAILS = frozenset(MARKS + CLOSERS)
+_UNSPACED = frozenset(UNSPACED)
 _FAR = 1 << 16  # how far a stretch without line breaks is followed
 
 
 @lru_cache(maxsize=256)
 def _any_of(marks: str) -> re.Pattern[str]:
-    """Make the pattern of one character out of `marks`."""
-    return re.compile(f"[{re.escape(marks)}]")
+    """Make the pattern of one character out of `marks`, with the white space after it."""
+    return re.compile(rf"[{re.escape(marks)}]\s*")
+
+
+class LineBreaks:
+    """The line breaks of one text, of any convention: which of them it has, and where there are none.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    """
+
+    def __init__(self, text: str):
+        self.text = text
+        self.marks = _present(text, BREAKS + PARAGRAPH_MARKS)
+        self._low = self.clear = 0  # a stretch without line breaks: the last that was asked about, and beyond
+
+    def none_in(self, low: int, high: int) -> bool:
+        """Say whether ``text[low:high]`` holds no line break."""
+        if self._low <= low and high <= self.clear:
+            return True
+        first = high + _FAR  # most stretches of prose hold none, so that the next one is worth knowing
+        for mark in self.marks:
+            at = self.text.find(mark, low, first)
+            if at >= 0:
+                first = at
+        if first < high:
+            return False
+        self._low, self.clear = low, first
+        return True
+
+
+def _present(text: str, marks: str) -> str:
+    """Give those of `marks` that `text` holds."""
+    plain = text.isascii()
+    return "".join(m for m in marks if not (plain and m > "\x7f") and m in text)
 
 
 class Boundaries:
     """One kind of boundary in one text; `last` and `next` are what the kinds differ in.
 
-    `needs` is a character without which a stretch of this text holds no boundary, or empty.
+    `breaks` are the text's line breaks where a stretch without any holds no boundary of this kind, else None.
     """
 
-    needs = ""
+    breaks: LineBreaks | None = None
 
     def __init__(self, text: str):
         self.text = text
@@ -112,16 +149,16 @@ class Listed(Boundaries):
 
 
 class _Sought(Boundaries):
-    """Boundaries found by looking for a character and then judging the place.
+    """Boundaries found by looking for a mark and judging the place; cuts come in the order of their marks.
 
     A cut exactly at `high` is missed where blanks stand between it and the line break that makes it one.
     """
 
     def __init__(self, text: str, marks: str):
         super().__init__(text)
-        plain = text.isascii()
-        self._marks = [m for m in marks if not (plain and m > "\x7f") and m in text]
-        self._search = _any_of("".join(self._marks) or ".").search
+        self._marks = marks
+        self._usual, self._others = marks[:1] or "\n", marks[1:]
+        self._search = _any_of(marks or "\n").search
 
     def _cut_at(self, at: int, low: int) -> int:
         """Judge the mark at `at`: the cut that belongs to it, -1 if none; `low` bounds steps back."""
@@ -129,23 +166,25 @@ class _Sought(Boundaries):
 
     def last(self, low: int, high: int) -> int:
         """Find the last cut in ``(low, high]``; -1 if there is none."""
-        text, cut_at, best, beyond = self.text, self._cut_at, -1, None
-        for mark in self._marks:
-            if beyond is not None and mark not in beyond:
-                continue
-            at = text.rfind(mark, low, high + 1)
-            while at >= 0:
-                cut = cut_at(at, low)
-                if low < cut <= high:
-                    best = low = cut  # the other marks count only beyond it and the white space after it
-                    beyond = text[cut : high + 1].lstrip()
-                    break
-                at = text.rfind(mark, low, self._before(at, low))
-        return best
+        text, end = self.text, high + 1
+        while True:
+            at = text.rfind(self._usual, low, end)
+            if self._others:
+                rest = text[at if at > low else low : end]
+                for mark in self._others:
+                    if mark in rest:
+                        at = text.rfind(mark, low, end)
+                        rest = text[at:end]
+            if at < 0:
+                return -1
+            cut = self._cut_at(at, low)
+            if low < cut <= high:
+                return cut
+            end = self._before(at, low)
 
     def next(self, low: int, high: int) -> int:
         """Find the first cut in ``(low, high]``; -1 if there is none."""
-        return self._first(self._begin(low), low, high) if self._marks else -1
+        return self._first(self._begin(low), low, high)
 
     def _first(self, begin: int, low: int, high: int) -> int:
         """Find the first cut in ``(low, high]``, of a mark at or after `begin`; -1 if there is none."""
@@ -154,7 +193,7 @@ class _Sought(Boundaries):
         while found:
             at = found.start()
             cut = cut_at(at, begin)
-            if cut > low:  # cuts come in the order of their marks
+            if cut > low:
                 return cut if cut <= high else -1
             found = search(text, at + 1, high + 1)
         return -1
@@ -178,19 +217,20 @@ class Sentences(_Sought):
     ----------
     text : str
         Any text.
+    breaks : LineBreaks or None, default=None
+        Its line breaks, where they are known already.
     """
 
-    def __init__(self, text: str):
-        super().__init__(text, MARKS + BREAKS + PARAGRAPH_MARKS)
+    def __init__(self, text: str, breaks: LineBreaks | None = None):
+        marks = _present(text, MARKS)
+        super().__init__(text, marks + (breaks or LineBreaks(text)).marks)
         self._end = len(text) - 1
 
     def _cut_at(self, at: int, low: int) -> int:
         text = self.text
-        mark = text[at]
-        # Quick answers for most marks: "?" and "!", and full stops after words that are no abbreviation.
-        if at < self._end and text[at + 1] in " \n" and (mark in "?!" or (mark == "." and is_word(text, at))):
+        if at < self._end and text[at + 1] in " \n" and surely_ends(text, at):
             return at + 1
-        return sentence_end(text, at) if mark in MARKS else block_end(text, at, low, items=True)
+        return sentence_end(text, at) if text[at] in MARKS else block_end(text, at, low, items=True)
 
     def start(self, low: int, high: int) -> int:
         """Find the first place in ``[low, high)`` where a piece begins, after white space; -1 if none."""
@@ -199,10 +239,13 @@ class Sentences(_Sought):
         quick = low > 1 and (text[low - 1].isalnum() or text[low - 2 : low + 1].replace(" ", "", 1).isalnum())
         if not quick:
             return super().start(low, high)
-        found = self._search(text, low - 1, high)
+        found = self._search(text, low, high)
         if not found:
             return -1
-        cut = self._cut_at(found.start(), low - 1)
+        at, start = found.span()
+        if start < high and start > at + 1 and text[start] < "\u0300" and surely_ends(text, at):
+            return start
+        cut = self._cut_at(at, low - 1)
         if cut < low:
             cut = self._first(low - 1, low - 1, high - 1)
         start = skip_blank(text, cut) if cut >= 0 else high
@@ -218,59 +261,33 @@ class Sentences(_Sought):
     def _before(self, at: int, low: int) -> int:
         text = self.text
         inside = not text[at - 1 : at].isspace() and not text[at + 1 : at + 2].isspace()
-        if inside and at + 1 < len(text) and text[at] in SPACED:
+        if inside and at < self._end and text[at] in SPACED:
             # No mark inside of "1.2.3" or "www.a.org" has white space after it: step over all of it.
-            parts = text[low:at].rsplit(None, 1)
-            return low + len(parts[0]) + 1 if len(parts) == 2 else low
+            word = text[low:at].rsplit(None, 1)[-1:]
+            if all(_UNSPACED.isdisjoint(w) for w in word):
+                return at - len(word[0]) if word else low
         return at
 
 
-class _LineBreaks(_Sought):
-    """Boundaries at line breaks of any convention.
+class _ByLines(_Sought):
+    """Boundaries at line breaks."""
 
-    Most stretches of prose hold none: the last stretch that was found to be free of them is kept.
-    """
+    breaks: LineBreaks
 
-    def __init__(self, text: str):
-        super().__init__(text, BREAKS + PARAGRAPH_MARKS)
-        self.needs = "" if len(self._marks) > 1 else self._marks[0] if self._marks else "\n"
-        self._free = (0, 0)
-
-    def last(self, low: int, high: int) -> int:
-        """Find the last cut in ``(low, high]``; -1 if there is none."""
-        free, mark, text = self._free, self.needs, self.text
-        if free[0] <= low and high < free[1]:
-            return -1
-        if not mark:
-            return super().last(low, high)
-        at = text.rfind(mark, low, high + 1)
-        if at < 0:
-            self._follow(low, high + 1)
-        while at >= 0:
-            cut = self._cut_at(at, low)
-            if low < cut <= high:
-                return cut
-            at = text.rfind(mark, low, at)
-        return -1
-
-    def next(self, low: int, high: int) -> int:
-        """Find the first cut in ``(low, high]``; -1 if there is none."""
-        free = self._free
-        return -1 if free[0] <= low and high < free[1] else super().next(low, high)
-
-    def _follow(self, low: int, high: int) -> None:
-        """Keep that ``text[low:high]`` holds no line break, with what follows up to the next one."""
-        at = self.text.find(self.needs, high, high + _FAR)
-        self._free = (low, high + _FAR if at < 0 else at)
+    def __init__(self, text: str, breaks: LineBreaks | None = None):
+        self.breaks = breaks or LineBreaks(text)
+        super().__init__(text, self.breaks.marks)
 
 
-class Paragraphs(_LineBreaks):
+class Paragraphs(_ByLines):
     """Ends of paragraphs: blank lines in any convention of line ends, form feeds, paragraph separators.
 
     Parameters
     ----------
     text : str
         Any text.
+    breaks : LineBreaks or None, default=None
+        Its line breaks, where they are known already.
     """
 
     def _cut_at(self, at: int, low: int) -> int:
@@ -284,13 +301,15 @@ class Paragraphs(_LineBreaks):
         return block_end(text, at, low, items=False)
 
 
-class Lines(_LineBreaks):
+class Lines(_ByLines):
     """Ends of lines in any convention.
 
     Parameters
     ----------
     text : str
         Any text.
+    breaks : LineBreaks or None, default=None
+        Its line breaks, where they are known already.
     """
 
     def _cut_at(self, at: int, low: int) -> int:

@@ -27,9 +27,15 @@ _ABBREVIATIONS = NEVER_LAST | BEFORE_NUMBER | SELDOM_LAST | CLOCK
 SUSPECT = frozenset(word[-4:] for word in _ABBREVIATIONS)
 
 
-def is_word(text: str, end: int) -> bool:
-    """Say whether what ends at `end` surely is a word of two letters or more and no abbreviation."""
-    word = text[end - 4 : end] if end > 3 else ""
+def surely_ends(text: str, at: int) -> bool:
+    """Say whether the mark at `at`, if white space follows, surely ends a sentence: quick, for most.
+
+    Question and exclamation marks do, and full stops after words of two letters or more, abbreviations apart.
+    """
+    mark = text[at]
+    if mark != ".":
+        return mark in "?!"
+    word = text[at - 4 : at] if at > 3 else ""
     if not word.isalpha():
         word = word.rpartition(" ")[2]
         if len(word) < 2 or not word.isalpha():
@@ -56,7 +62,7 @@ def sentence_end(text: str, at: int) -> int:
         return end
     if following[:1].islower() and (end > at + 1 or mark == "…" or text[at - 1 : at] == "."):
         return -1  # '"Stop!" he said' and "well ... perhaps"
-    if mark == "." and not is_word(text, at) and _is_abbreviation(text, at, following):
+    if mark == "." and not surely_ends(text, at) and _is_abbreviation(text, at, following):
         return -1
     return end
 
