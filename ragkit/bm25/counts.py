@@ -268,7 +268,8 @@ def _texts(frame: pd.DataFrame, field: str) -> list[str]:
     if texts.isna().any():
         texts = texts.where(texts.notna(), "")
     out = texts.tolist()
-    wrong = next((n for n, text in enumerate(out) if not isinstance(text, str)), None)
+    strange = set(map(type, out)) - {str}  # a subclass of it will do
+    wrong = next((n for n, text in enumerate(out) if not isinstance(text, str)), None) if strange else None
     if wrong is not None:
         unit = frame[unit_column(frame, "docs")].iloc[wrong]
         raise TypeError(f"docs' {field} must be a string; {unit!r} has {out[wrong]!r}.")

@@ -203,7 +203,7 @@ class DocTable:
 
     def _free_number(self, docs: Any) -> int:
         """Find a number from which bare strings can be numbered without meeting an id that is there."""
-        if isinstance(docs, (pd.DataFrame, pd.Series, Mapping)):
+        if not self._slot or isinstance(docs, (pd.DataFrame, pd.Series, Mapping)):
             return len(self)  # their ids come with them
         end = len(self) + (len(docs) if isinstance(docs, Sized) and not isinstance(docs, str) else 1)
         if not any(str(number) in self._slot for number in range(len(self), end)):

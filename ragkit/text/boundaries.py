@@ -33,7 +33,6 @@ _BLANK = re.compile(r"\s")
 _BLANK_AFTER_WORD = re.compile(r"(?<=\S)(?=\s)")
 _TAILS = frozenset(MARKS + CLOSERS)
 _UNSPACED = frozenset(UNSPACED)
-_FAR = 1 << 16  # how far a stretch without line breaks is followed
 
 
 @lru_cache(maxsize=256)
@@ -54,21 +53,14 @@ class LineBreaks:
     def __init__(self, text: str):
         self.text = text
         self.marks = _present(text, BREAKS + PARAGRAPH_MARKS)
-        self._low = self.clear = 0  # a stretch without line breaks: the last that was asked about, and beyond
 
-    def none_in(self, low: int, high: int) -> bool:
-        """Say whether ``text[low:high]`` holds no line break."""
-        if self._low <= low and high <= self.clear:
-            return True
-        first = high + _FAR  # most stretches of prose hold none, so that the next one is worth knowing
+    def next(self, low: int, high: int) -> int:
+        """Find the first line break in ``text[low:high]``; `high` if there is none."""
         for mark in self.marks:
-            at = self.text.find(mark, low, first)
+            at = self.text.find(mark, low, high)
             if at >= 0:
-                first = at
-        if first < high:
-            return False
-        self._low, self.clear = low, first
-        return True
+                high = at
+        return high
 
 
 def _present(text: str, marks: str) -> str:

@@ -284,7 +284,7 @@ class _Lexicon:
         self.keys = np.concatenate([self.keys, keys])
         self.spelling += words
         t = self.tokenizer
-        if t.stem is None and (t.pattern or not any(map(has_unspaced, words))):
+        if t.stem is None and (t.pattern or not has_unspaced("\0".join(words))):
             terms = self._number(words)
         else:
             self.one_to_one = False
@@ -294,9 +294,12 @@ class _Lexicon:
     def _number(self, words: list[str]) -> np.ndarray:
         """Number words that are their own terms, new ones in order; -1 for those that are dropped."""
         dropped, shortest, vocab = self.tokenizer.dropped, self.tokenizer.min_length, self.vocab
-        kept = [len(word) >= shortest and word not in dropped for word in words]
-        tokens = list(compress(words, kept))
-        numbers = np.fromiter(map(vocab.get, tokens, repeat(-1)), dtype=np.int64, count=len(tokens))
+        kept = np.fromiter(map(len, words), dtype=np.int64, count=len(words)) >= shortest
+        kept &= ~np.fromiter(map(dropped.__contains__, words), dtype=bool, count=len(words))
+        tokens = list(compress(words, kept.tolist()))
+        numbers = np.full(len(tokens), -1)
+        if vocab:
+            numbers[:] = list(map(vocab.get, tokens, repeat(-1)))
         new = numbers < 0
         vocab.update(zip(compress(tokens, new.tolist()), count(len(vocab))))
         numbers[new] = np.arange(len(vocab) - np.count_nonzero(new), len(vocab))
@@ -345,7 +348,7 @@ def _cut(texts: Sequence[str], tokenizer: Tokenizer) -> _Piece | None:
     sizes = edges[1::2] + 1 - starts
     words_before = np.searchsorted(starts, np.flatnonzero(data == _END))
     keys, hashed = _keys(data, starts, sizes)
-    codes, distinct = pd.factorize(keys)
+    codes, distinct = pd.factorize(keys, size_hint=len(keys) // 4)  # a table that need not grow
     first = _first_rows(codes, len(distinct))
     if not _same_words(data, starts, sizes, hashed, first[codes[hashed]]):
         return None
