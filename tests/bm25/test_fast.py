@@ -1,4 +1,4 @@
-"""The fast road of the search, which screens in single precision, against the plain one."""
+"""The fast road of the search, which screens in whole numbers, against the plain one."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ragkit as rk
+from ragkit.bm25 import together
 from ragkit.bm25.fast import FastSearch
 
 VARIANTS = ["bm25", "lucene", "robertson", "atire", "bm25l", "bm25+", "tfidf"]
@@ -34,7 +35,7 @@ def head_of(run, k):
 # ---------------------------------------------------------------- worked examples
 
 
-def test_scores_that_single_precision_cannot_tell_apart_are_ranked_by_double_precision():
+def test_scores_that_steps_cannot_tell_apart_are_ranked_by_exact_ones():
     # Lengths 10,000 and 10,001: the scores differ by less than 1e-4 of 2^-24, the shorter one is first.
     texts = {f"s{n}": "fox " + "x " * (10_000 + n) for n in range(6)} | {f"o{n}": "y z" for n in range(60)}
     index = rk.KeywordIndex(texts, b=1e-4)
@@ -43,7 +44,7 @@ def test_scores_that_single_precision_cannot_tell_apart_are_ranked_by_double_pre
     assert (np.diff(scores) < 0).all() and len(np.unique(scores.astype(np.float32))) < 4
 
 
-def test_an_order_that_single_precision_turns_round_is_put_right():
+def test_an_order_that_rounding_turns_round_is_put_right():
     # Words of equal df in 24 mixes of counts score nearly alike: rounded to 24 bits, sums change places.
     mixes = list(permutations([1, 2, 3, 5]))
     texts = {
@@ -58,7 +59,7 @@ def test_an_order_that_single_precision_turns_round_is_put_right():
 
 
 @pytest.mark.parametrize("setting", [{"k1": 1e60, "variant": "lucene"}, {"delta": 1e60, "variant": "bm25+"}])
-def test_scores_outside_of_single_precision_are_found(setting):
+def test_scores_that_do_not_fit_into_steps_are_found(setting):
     docs = collection(1, 400, 1.0)
     index = rk.KeywordIndex(docs, tokenizer=str.split)
     for query in ("w1 w30", "w1", "w60 w61"):
@@ -98,6 +99,35 @@ def test_the_head_equals_that_of_the_whole_ranking_bit_by_bit(seed, n, skew, var
         )
         ids, scores = index.hits(query, top_k=k, where=where)
         assert ids == whole["doc_id"][:k].tolist() and scores.tolist() == whole["score"][:k].tolist()
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([60, 400, 1500]),
+    st.sampled_from(VARIANTS),
+    st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=5), min_size=1, max_size=25),
+    st.sampled_from([None, {"text": 2.0}, {"text": 1.0, "title": 0.3}]),
+    st.sampled_from([None, {"kind": 1}]),
+    st.sampled_from([1, 100, 1 << 16]),
+    st.sampled_from([1, 3, 40]),
+)
+def test_queries_searched_together_find_what_each_finds_alone(
+    seed, n, variant, asked, fields, where, at_a_time, k
+):
+    if fields and variant in ("tfidf", "bm25l"):
+        variant = "robertson"
+    docs = collection(seed, n, 0.8).drop(columns=[] if fields and "title" in fields else ["title"])
+    index = rk.KeywordIndex(docs, tokenizer=str.split, variant=variant, fields=fields)
+    queries = {f"q{i}": " ".join(words) for i, words in enumerate(asked)}
+    queries = {q: text for q, text in queries.items() if any(map(index.document_frequency, text.split()))}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(together, "_AT_A_TIME", at_a_time)
+        run = index.search(queries, top_k=k, where=where)
+    alone = [index.hits(text, top_k=k, where=where) for text in queries.values()]
+    assert run["doc_id"].tolist() == [doc_id for ids, _ in alone for doc_id in ids]
+    assert run["score"].tolist() == [score for _, scores in alone for score in scores.tolist()]
+    assert run["query_id"].tolist() == [q for q, (ids, _) in zip(queries, alone) for _ in ids]
 
 
 @settings(max_examples=25)
