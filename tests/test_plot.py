@@ -87,7 +87,7 @@ def test_bump_names_a_unit_that_only_an_inner_system_ranks_beside_its_marker():
 
 def test_bump_is_grey_where_a_unit_is_in_one_system_only():
     ax = plot.bump({"keyword": A, "vector": B}, ax=new_axes())
-    colours = {tuple(line.get_xydata()[0]): line.get_color() for line in ax.lines}
+    colours = {tuple(at): line.get_color() for line in ax.lines for at in line.get_xydata()}
     assert colours[0, 1.0] == colours[1, 3.0] == GREY  # x is in the first only, w in the second
     assert len({colours[0, 2.0], colours[0, 3.0], GREY}) == 3
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ragkit.frames import as_run, check_top_k, unit_column
 from ragkit.plot.labels import cells, pick_query, several_queries, unit_labels
-from ragkit.plot.style import GREY, axes, look, note, tidy
+from ragkit.plot.style import GREY, Look, axes, look, note, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -137,35 +137,53 @@ def _name_inside(ax: Axes, units: pd.DataFrame, docs: Any, systems: int) -> None
 
 
 def _draw_units(ax: Axes, ranks: np.ndarray, top_k: int) -> None:
-    """Draw lines where units stay in the top k, dotted ends where they come in or drop out, and markers."""
-    solid, dotted, styles, colours, dotted_colours = [], [], [], [], []
-    several = 0
-    for unit in ranks:
-        at = np.flatnonzero(unit <= top_k)
-        colour, marker, dash, reach = GREY, "o", "-", _END / 2
-        if len(at) > 1:
-            colour, marker, dash, _ = look(several)
-            reach, several = _END, several + 1
-        size = 10 if marker == "*" else 7.5 if len(at) > 1 else 5
-        ax.plot(at, unit[at], marker, color=colour, ms=size, mec="white", mew=0.6)
-        for left, right in zip(range(len(unit) - 1), range(1, len(unit))):
-            inside = unit[left] <= top_k, unit[right] <= top_k
-            if all(inside):
-                solid.append([(left, unit[left]), (right, unit[right])])
-                colours.append(colour)
-                styles.append(dash)
-            elif any(inside):
-                x, step = (left, reach) if inside[0] else (right, -reach)
-                drop = min(top_k + 1 - unit[x], 4.0) * reach
-                dotted.append([(x, unit[x]), (x + step, unit[x] + drop)])
-                dotted_colours.append(colour)
-    # Two collections in place of a line each: a panel draws this at every step of a slider.
+    """Draw what several systems rank in a look of its own, and the rest in grey."""
+    shown = ranks <= top_k
+    several = shown.sum(axis=1) > 1
+    unit, at = np.nonzero(shown & ~several[:, None])
+    ax.plot(at, ranks[unit, at], "o", color=GREY, ms=5, mec="white", mew=0.6)
+    looks = [look(n) for n in range(int(several.sum()))]
+    for one, row in zip(looks, ranks[several]):
+        at = np.flatnonzero(row <= top_k)
+        ax.plot(
+            at,
+            row[at],
+            one.marker,
+            color=one.colour,
+            ms=10 if one.marker == "*" else 7.5,
+            mec="white",
+            mew=0.6,
+        )
+    _draw_lines(ax, ranks[several], looks, top_k)
+    colours = iter(looks)
+    _draw_ends(ax, ranks, [(next(colours).colour, _END) if s else (GREY, _END / 2) for s in several], top_k)
+
+
+def _draw_lines(ax: Axes, ranks: np.ndarray, looks: list[Look], top_k: int) -> None:
+    """Draw a line wherever a unit stays in the top k from one system to the next."""
+    # Collections in place of a line each: a panel draws this at every step of a slider.
     from matplotlib.collections import LineCollection
 
-    ax.add_collection(LineCollection(solid, colors=colours, linestyles=styles, linewidths=2.0, zorder=1.8))
-    ax.add_collection(
-        LineCollection(dotted, colors=dotted_colours, linewidths=1.4, linestyles=":", zorder=1.8)
-    )
+    stays = np.argwhere((ranks[:, :-1] <= top_k) & (ranks[:, 1:] <= top_k))
+    lines = [[(x, ranks[n, x]), (x + 1, ranks[n, x + 1])] for n, x in stays]
+    colours, dashes = ([getattr(looks[n], part) for n, _ in stays] for part in ("colour", "dash"))
+    ax.add_collection(LineCollection(lines, colors=colours, linestyles=dashes, linewidths=2.0, zorder=1.8))
+
+
+def _draw_ends(ax: Axes, ranks: np.ndarray, looks: list[tuple[str, float]], top_k: int) -> None:
+    """Draw a dotted end, in each unit's colour and length, where it comes into the top k or drops out."""
+    from matplotlib.collections import LineCollection
+
+    shown = ranks <= top_k
+    out = [(n, x, 1) for n, x in np.argwhere(shown[:, :-1] & ~shown[:, 1:])]
+    out += [(n, x + 1, -1) for n, x in np.argwhere(~shown[:, :-1] & shown[:, 1:])]
+    ends, colours = [], []
+    for n, x, way in out:
+        colour, reach = looks[n]
+        fall = min(top_k + 1 - ranks[n, x], 4.0) * reach
+        ends.append([(x, ranks[n, x]), (x + way * reach, ranks[n, x] + fall)])
+        colours.append(colour)
+    ax.add_collection(LineCollection(ends, colors=colours, linewidths=1.4, linestyles=":", zorder=1.8))
 
 
 def _rank_axes(ax: Axes, ranks: pd.DataFrame, labels: Mapping[str, str], top_k: int) -> None:
