@@ -93,7 +93,7 @@ def press(page, key):
     return start
 
 
-def settled(page, quiet=0.6, most=6.0):
+def settled(page, quiet=1.5, most=8.0):
     """Wait until the page has stood still, and give its changes: what, and when."""
     end = time.monotonic() + most
     still = "q => window.changes.length && performance.now() - window.changes.at(-1)[1] > q"
