@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
 from pathlib import Path
@@ -53,6 +54,20 @@ def test_no_hint_holds_the_number_asked_for(name):
     low, high = answer if isinstance(answer, tuple) else (answer, answer)
     room = 0.5 * 10.0**-exercise.digits
     assert not any(low - room <= number <= high + room for number in told)
+
+
+@pytest.mark.parametrize("name", [name for name in EXERCISES if EXERCISES[name].digits >= 3])
+def test_no_output_of_its_notebook_shows_the_number_asked_for(name):
+    (path,) = NOTEBOOKS.glob(f"{name[:2]}_*.ipynb")
+    outputs = [
+        output for cell in json.loads(path.read_text("utf-8"))["cells"] for output in cell.get("outputs", [])
+    ]
+    shown = " ".join(
+        "".join(output.get("data", output).get("text/plain", output.get("text", ""))) for output in outputs
+    )
+    digits = EXERCISES[name].digits
+    numbers = {round(float(number), digits) for number in re.findall(rf"\d+\.\d{{{digits},}}", shown)}
+    assert round(solution(name), digits) not in numbers
 
 
 def test_an_unknown_exercise_lists_the_known():

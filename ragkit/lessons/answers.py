@@ -85,9 +85,7 @@ def _lost(pool: int) -> Any:
 def _tuned() -> Any:
     room = _class("fieldguide")
     space = {"k1": [0.6, 0.9, 1.2, 1.5, 2.0], "b": [0.0, 0.25, 0.5, 0.75, 1.0]}
-    return tune(
-        room.index, space, room.data.qrels, queries=room.data.queries, metric="ap", progress=False
-    )
+    return tune(room.index, space, room.data.qrels, queries=room.data.queries, metric="ap", progress=False)
 
 
 def _plateau(metric: str, tolerance: float) -> float:
@@ -204,9 +202,9 @@ EXERCISES: dict[str, Exercise] = {
         lambda: int(chunk(_class("fieldguide").data.docs, size=400, overlap=100)["overlap"].sum()),
     ),
     "03.1": Exercise(
-        "What is the idf of 'hound' in toy, to three decimals?",
-        "N is 12; count the sentences that hold the word: ln(1 + (N - df + 0.5) / (df + 0.5)).",
-        lambda: log(1 + (12 - 2 + 0.5) / (2 + 0.5)),
+        "What would be the idf of a word that stands in five of toy's twelve sentences, to three decimals?",
+        "The formula stands above, and N is 12; what is df?",
+        lambda: log(1 + (12 - 5 + 0.5) / (5 + 0.5)),
         3,
     ),
     "03.2": Exercise(
@@ -297,10 +295,10 @@ EXERCISES: dict[str, Exercise] = {
         3,
     ),
     "08.2": Exercise(
-        "What is the smallest two-sided p that a randomisation test over 6 queries can give, to 3 decimals?",
-        "Count the ways to flip six signs, and those of them in which all six point the same way.",
-        lambda: 2 / 2**6,
-        3,
+        "What is the smallest two-sided p that a randomisation test over 8 queries can give, to 4 decimals?",
+        "Count the ways to flip eight signs, and those of them in which all eight point the same way.",
+        lambda: 2 / 2**8,
+        4,
     ),
     "08.3": Exercise(
         "Relevant documents stand at ranks 1 and 3; there are 4 in all. Average precision, to 3 decimals?",
