@@ -16,6 +16,7 @@ from ragkit.text.boundaries import Boundaries, Characters
 from ragkit.text.graphemes import boundary_after
 
 Span = tuple[int, int]
+_FAR = 1 << 16  # how far a stretch without line breaks is followed
 
 
 class CharacterRuler:
@@ -55,17 +56,20 @@ class CharacterRuler:
         cut = level.next(floor, high if high < stop else stop)
         return stop if cut < 0 and high >= stop else cut
 
-    def step_back(self, levels: Sequence[Boundaries], after: int, end: int, reach: int) -> int:
-        """Find where an overlap that leaves room for `reach` begins, coarsest kind first; -1 if none."""
+    def step_back(self, levels: Sequence[Boundaries], after: int, end: int, reach: int, unbroken: int) -> int:
+        """Find where an overlap that leaves room for `reach` begins, coarsest kind first; -1 if none.
+
+        It begins after `after`; from `unbroken` to `end` there is no line break.
+        """
         low = end - self.overlap
         if low <= after:
             low = after + 1
         if low < reach - self.size:
             low = reach - self.size
         breaks = levels[0].breaks
-        unbroken = breaks is not None and breaks.none_in(low - 64 if low > 64 else 0, end)
+        far = unbroken < low or (breaks is not None and breaks.next(low - 64 if low > 64 else 0, end) == end)
         for level in levels:
-            if unbroken and level.breaks:
+            if far and level.breaks:
                 continue
             start = level.start(low, end)
             if start >= 0:
@@ -145,8 +149,11 @@ class MeasuringRuler:
         cut = min(level.after(floor), stop)
         return cut if self.fits(floor, cut) else -1
 
-    def step_back(self, levels: Sequence[Boundaries], after: int, end: int, reach: int) -> int:
-        """Find where an overlap that leaves room for `reach` begins, coarsest kind first; -1 if none."""
+    def step_back(self, levels: Sequence[Boundaries], after: int, end: int, reach: int, unbroken: int) -> int:
+        """Find where an overlap that leaves room for `reach` begins, coarsest kind first; -1 if none.
+
+        It begins after `after`; from `unbroken` to `end` there is no line break.
+        """
         return next((s for level in levels if (s := self._first_start(level, after, end, reach)) >= 0), -1)
 
     def _first_start(self, level: Boundaries, after: int, end: int, reach: int) -> int:
@@ -233,21 +240,24 @@ class _Packer:
         self.levels, self.ruler, self.least, self.soft = levels, ruler, least, soft
         self.usable = levels if natural is None else levels[:natural]
         self.back = levels[: max(soft, 1)]
-        # Kinds that come before `inner` need line breaks.
+        # The kinds that come before this one need line breaks.
         self.inner = next((k for k, level in enumerate(self.usable) if not level.breaks), 0)
-        self.breaks = self.usable[0].breaks if self.inner else None
+        # From `unbroken` to `clear` no line break stands; nobody looks for them where no kind needs them.
+        self.unbroken, self.clear = len(ruler.text), -1 if self.inner else len(ruler.text)
 
     def spans(self, start: int, stop: int) -> list[Span]:
         """Cut from `start` to `stop`, which are not white space."""
         text, ruler, usable, soft = self.ruler.text, self.ruler, self.usable, self.soft
-        breaks, inner, reach, finest = self.breaks, self.inner, self.ruler.reach, len(self.levels) - 1
+        inner, reach, least, finest = self.inner, ruler.reach, self.least, len(self.levels) - 1
         spans: list[Span] = []
-        floor, kind = start, 0
+        floor, kind, overlap = start, 0, ruler.overlap
         while floor < stop:
-            # Most chunks end at the coarsest kind of boundary, or at a sentence where no line break is near.
-            first = inner if breaks and stop > floor + reach < breaks.clear else 0
+            if overlap and self.clear < floor:  # beside an overlap most paragraphs do not fit
+                self._look_ahead(floor)
+            # Most chunks end at the coarsest kind of boundary, or the coarsest that needs no line break.
+            first = inner if stop > floor + reach < self.clear else 0
             end, broken, kind = ruler.last_cut(usable[first], start, floor, stop), kind, first
-            if end < 0 or (self.least and end < stop):
+            if end < 0 or (least and end < stop):
                 start, end, kind = self._cut_one(start, floor, stop, broken, first)
             if kind == finest:
                 end = end_of_word(text, floor, end)
@@ -256,9 +266,9 @@ class _Packer:
                 break
             before, start = start, skip_blank(text, end)
             floor = start
-            if ruler.overlap:
+            if overlap:
                 back = self.back if kind < soft else self.levels[: kind + 1]
-                begin = ruler.step_back(back, before, end, end)
+                begin = ruler.step_back(back, before, end, end, self.unbroken if end <= self.clear else end)
                 if begin >= 0:
                     start = begin
         return spans
@@ -271,7 +281,10 @@ class _Packer:
         that is too early.
         """
         best = (start, -1, 0)
-        for kind in range(self._first_kind(floor, stop), len(self.usable)):
+        if self.clear < floor:
+            self._look_ahead(floor)
+        first = self.inner if stop > floor + self.ruler.reach < self.clear else 0
+        for kind in range(first, len(self.usable)):
             level, begin = self.usable[kind], start
             end = self.ruler.last_cut(level, start, floor, stop) if self.least or kind != tried else -1
             if end < 0:
@@ -290,10 +303,11 @@ class _Packer:
         # Not even the finest piece fits: it is kept whole.
         return floor, min(self.usable[-1].after(floor), stop), len(self.usable) - 1
 
-    def _first_kind(self, floor: int, stop: int) -> int:
-        """Find the coarsest kind that may have a cut here: some have none without a line break."""
-        high = floor + self.ruler.reach
-        return self.inner if self.breaks and high < stop and self.breaks.none_in(floor, high + 1) else 0
+    def _look_ahead(self, floor: int) -> None:
+        """Find the stretch without line breaks that begins at `floor`."""
+        breaks = self.usable[0].breaks
+        if breaks:
+            self.unbroken, self.clear = floor, breaks.next(floor, floor + _FAR)
 
     def _make_room(self, level: Boundaries, start: int, floor: int, stop: int) -> Span:
         """Shorten the overlap so far that the next piece of a kind fits; (floor, -1) where it never does."""
@@ -303,7 +317,7 @@ class _Packer:
             return floor, -1
         if ruler.fits(start, reach):  # a cut exactly at the limit, which is missed where blanks follow
             return start, reach
-        begin = ruler.step_back(self.back, start, end_of_word(ruler.text, start, floor), reach)
+        begin = ruler.step_back(self.back, start, end_of_word(ruler.text, start, floor), reach, floor)
         begin = floor if begin < 0 else begin
         end = ruler.last_cut(level, begin, floor, stop)
         return (begin, end) if end >= 0 else (floor, reach)

@@ -25,10 +25,12 @@ def skip_blank(text: str, at: int) -> int:
         Its offset; the length of the text where there is none.
     """
     # One blank or blank line between plain characters is what stands between most words and paragraphs.
-    if at + 2 < len(text):
+    try:
         near = at + 1 if text[at] == " " else at + 2 if text[at] == "\n" == text[at + 1] else at
         if "!" <= text[near] <= "~":
             return near
+    except IndexError:
+        pass
     found = _NONBLANK.search(text, at)
     if found is None:
         return len(text)

@@ -37,8 +37,14 @@ _UNSPACED = frozenset(UNSPACED)
 
 @lru_cache(maxsize=256)
 def _any_of(marks: str) -> re.Pattern[str]:
-    """Make the pattern of one character out of `marks`, with the white space after it."""
-    return re.compile(rf"[{re.escape(marks)}]\s*")
+    """Make the pattern of one character out of `marks`."""
+    return re.compile(f"[{re.escape(marks)}]")
+
+
+@lru_cache(maxsize=256)
+def _before_piece(marks: str) -> re.Pattern[str]:
+    """Make the pattern of one character out of `marks` and the white space between it and what follows."""
+    return re.compile(rf"[{re.escape(marks)}]\s*(?=\S)")
 
 
 class LineBreaks:
@@ -148,9 +154,8 @@ class _Sought(Boundaries):
 
     def __init__(self, text: str, marks: str):
         super().__init__(text)
-        self._marks = marks
         self._usual, self._others = marks[:1] or "\n", marks[1:]
-        self._search = _any_of(marks or "\n").search
+        self._search = _any_of(self._usual + self._others).search
 
     def _cut_at(self, at: int, low: int) -> int:
         """Judge the mark at `at`: the cut that belongs to it, -1 if none; `low` bounds steps back."""
@@ -158,12 +163,12 @@ class _Sought(Boundaries):
 
     def last(self, low: int, high: int) -> int:
         """Find the last cut in ``(low, high]``; -1 if there is none."""
-        text, end = self.text, high + 1
+        text, others, end = self.text, self._others, high + 1
         while True:
             at = text.rfind(self._usual, low, end)
-            if self._others:
+            if others:
                 rest = text[at if at > low else low : end]
-                for mark in self._others:
+                for mark in others:
                     if mark in rest:
                         at = text.rfind(mark, low, end)
                         rest = text[at:end]
@@ -217,6 +222,7 @@ class Sentences(_Sought):
         marks = _present(text, MARKS)
         super().__init__(text, marks + (breaks or LineBreaks(text)).marks)
         self._end = len(text) - 1
+        self._search_gap = _before_piece(self._usual + self._others).search
 
     def _cut_at(self, at: int, low: int) -> int:
         text = self.text
@@ -231,11 +237,11 @@ class Sentences(_Sought):
         quick = low > 1 and (text[low - 1].isalnum() or text[low - 2 : low + 1].replace(" ", "", 1).isalnum())
         if not quick:
             return super().start(low, high)
-        found = self._search(text, low, high)
+        found = self._search_gap(text, low, high)
         if not found:
             return -1
         at, start = found.span()
-        if start < high and start > at + 1 and text[start] < "\u0300" and surely_ends(text, at):
+        if start > at + 1 and text[start] < "\u0300" and surely_ends(text, at):
             return start
         cut = self._cut_at(at, low - 1)
         if cut < low:
