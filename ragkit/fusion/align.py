@@ -5,8 +5,8 @@ Alignment is the dear part of a fusion and depends on the runs alone, so moving 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,32 @@ _RESERVED = frozenset(
     "mmr_relevance max_similarity nearest_selected previous_rank previous_score".split()
 )
 _CELLS = 1 << 18  # cells of the look-up table of one block of queries; small enough for the cache
+_SLOTS = 1 << 15  # slots of a block; gathering from arrays that fit the cache is three times as fast
+
+
+@dataclass
+class _Order:
+    """The order of some ids, found when it is first needed; blocks of a pool share it."""
+
+    asked: int = 0
+    place: np.ndarray | None = None  # of each id among all, sorted
+
+    def of(self, ids: Any, numbers: np.ndarray) -> np.ndarray:
+        """Give whole numbers that sort as the ids of these numbers do."""
+        self.asked += len(numbers) + 100  # each question costs as much as a hundred ids
+        if self.place is None and self.asked < len(ids):  # sorting all pays when about so many are compared
+            few, own = np.unique(numbers, return_inverse=True)
+            return _places(ids.take(few))[own]
+        if self.place is None:
+            self.place = _places(ids)
+        return self.place[numbers]
+
+
+def _places(ids: Any) -> np.ndarray:
+    """Give each id its place among all, sorted."""
+    place = np.empty(len(ids), dtype=np.int64)
+    place[np.argsort(id_array(ids).astype(str))] = np.arange(len(ids))
+    return place
 
 
 @dataclass
@@ -41,6 +67,27 @@ class Source:
         """First row of each query."""
         return np.cumsum(self.sizes) - self.sizes
 
+    def own(self, column: np.ndarray) -> np.ndarray:
+        """Take what belongs to the rows here from a column of `frame`."""
+        return column if self.row is None else column[self.row]
+
+    def rows(self, queries: slice) -> slice:
+        """Find the rows of neighbouring queries."""
+        ends = np.r_[0, np.cumsum(self.sizes)]
+        return slice(int(ends[queries.start]), int(ends[queries.stop]))
+
+    def cut(self, queries: slice, first: int) -> Source:
+        """Give the rows of neighbouring queries, with slots counted from `first`."""
+        rows = self.rows(queries)
+        return replace(
+            self,
+            rank=self.rank[rows],
+            score=self.score[rows],
+            slot=self.slot[rows] - first,
+            sizes=self.sizes[queries],
+            absent=None if self.absent is None else self.absent[queries],
+        )
+
 
 @dataclass
 class Pool:
@@ -55,7 +102,8 @@ class Pool:
     docs: np.ndarray | None  # document number of each slot, for chunks
     doc_ids: Any
     sizes: np.ndarray  # slots of each query
-    cache: dict = field(default_factory=dict, repr=False)
+    first: int = 0  # where this pool begins in the one that it is a block of
+    order: _Order = field(default_factory=_Order, repr=False)
 
     @property
     def names(self) -> list[str]:
@@ -78,14 +126,32 @@ class Pool:
 
     def unit_order(self, units: np.ndarray) -> np.ndarray:
         """Give whole numbers that sort as the ids of these unit numbers do."""
-        asked = np.zeros(len(self.unit_ids), dtype=bool)
-        asked[units] = True
-        numbers = np.flatnonzero(asked)
-        place = np.empty(len(asked), dtype=np.int64)
-        place[numbers[np.argsort(id_array(self.unit_ids.take(numbers)).astype(str))]] = np.arange(
-            len(numbers)
+        return self.order.of(self.unit_ids, units)
+
+    def blocks(self) -> Iterator[tuple[slice, Pool]]:
+        """Cut into pools of neighbouring queries that fit the cache; a small pool is one block."""
+        ends = np.r_[0, np.cumsum(self.sizes)]
+        n = len(self.sizes)
+        if len(self) <= _SLOTS:
+            yield slice(0, n), self
+            return
+        low = 0
+        while low < n:
+            high = max(low + 1, int(np.searchsorted(ends, ends[low] + _SLOTS, side="right")) - 1)
+            yield slice(low, high), self._cut(slice(low, high), slice(int(ends[low]), int(ends[high])))
+            low = high
+
+    def _cut(self, queries: slice, slots: slice) -> Pool:
+        return replace(
+            self,
+            sources=[source.cut(queries, slots.start) for source in self.sources],
+            query=self.query[slots] - queries.start,
+            query_ids=self.query_ids[queries],
+            units=self.units[slots],
+            docs=None if self.docs is None else self.docs[slots],
+            sizes=self.sizes[queries],
+            first=slots.start,
         )
-        return place[units]
 
 
 def named_runs(runs: Any) -> dict[str, Any]:
@@ -141,31 +207,24 @@ def align(runs: Mapping[str, Any], queries: pd.Series | None = None) -> Pool:
     """
     frames = {name: _coerced(name, run) for name, run in runs.items()}
     unit = _one_unit(frames)
-    columns = ["query_id", unit] + (["doc_id"] if unit == "chunk_id" else [])
-    (query, query_ids), (units, unit_ids), *rest = (
-        _shared_codes([frame[column] for frame in frames.values()]) for column in columns
-    )
-    if queries is not None:
-        (_, *query), query_ids = _shared_codes([queries, *(frame["query_id"] for frame in frames.values())])
+    heads = [_heads(frame["query_id"]) for frame in frames.values()]
+    asked = [frame["query_id"].iloc[first] for frame, first in zip(frames.values(), heads)]
+    if queries is None:
+        numbers, query_ids = _by_appearance(*_shared_codes(asked))
     else:
-        query, query_ids = _by_appearance(query, query_ids)
-    docs, doc_ids = rest[0] if rest else (None, None)
-    sources, rows = [], []
-    for number, (name, frame) in enumerate(frames.items()):
-        source, keep = _source(name, frame, query[number], units[number], len(query_ids))
-        sources.append(source)
-        rows.append(keep)
-    codes = [u if keep is None else u[keep] for u, keep in zip(units, rows)]
-    slot_query, slot_unit, owner = _place(sources, codes, len(query_ids), max(len(unit_ids), 1))
-    slot_docs = None
-    if docs is not None:
-        slot_docs = np.empty(len(slot_query), dtype=np.int64)
-        # Backwards, so that the first run that has the chunk names its document.
-        for source, d, keep in reversed(list(zip(sources, docs, rows))):
-            slot_docs[source.slot] = d if keep is None else d[keep]
-    return Pool(
-        sources, unit, slot_query, query_ids, slot_unit, unit_ids, slot_docs, doc_ids, owner,
-    )  # fmt: skip
+        (_, *numbers), query_ids = _shared_codes([queries, *asked])
+    units, unit_ids = _shared_codes([frame[unit] for frame in frames.values()])
+    sources = [
+        _source(name, frame, number, first, len(query_ids))
+        for (name, frame), number, first in zip(frames.items(), numbers, heads)
+    ]
+    sizes = _place_once(sources, units, max(len(unit_ids), 1))
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    slot_unit, slot_docs, doc_ids = _by_slot(sources, units, len(query)), None, None
+    if unit == "chunk_id":
+        docs, doc_ids = _shared_codes([frame["doc_id"] for frame in frames.values()])
+        slot_docs = _by_slot(sources, docs, len(query))
+    return Pool(sources, unit, query, query_ids, slot_unit, unit_ids, slot_docs, doc_ids, sizes)
 
 
 def _coerced(name: str, run: Any) -> pd.DataFrame:
@@ -199,9 +258,7 @@ def _shared_codes(columns: list[pd.Series]) -> tuple[list[np.ndarray], Any]:
         categories = [column.cat.categories for column in columns]
         codes = [column.cat.codes.to_numpy() for column in columns]
         if all(c is categories[0] or c.equals(categories[0]) for c in categories[1:]):
-            return [c.astype(np.int64) for c in codes], pd.CategoricalIndex(
-                categories[0], categories=categories[0]
-            )
+            return codes, pd.CategoricalIndex(categories[0], categories=categories[0])
         maps, pooled = _shared_codes([pd.Series(c.to_numpy(dtype=object)) for c in categories])
         union = pd.Index(pooled)
         return [m[c] for m, c in zip(maps, codes)], pd.CategoricalIndex(union, categories=union)
@@ -215,90 +272,109 @@ def _by_appearance(codes: list[np.ndarray], ids: Any) -> tuple[list[np.ndarray],
     """Number categories in order of first appearance, and leave out those that no row has."""
     if not isinstance(ids, pd.CategoricalIndex):
         return codes, ids
-    heads = [c[np.r_[True, c[1:] != c[:-1]]] if len(c) else c for c in codes]
-    seen = pd.unique(np.concatenate(heads))
+    seen = pd.unique(np.concatenate(codes))
     number = np.empty(len(ids), dtype=np.int64)
     number[seen] = np.arange(len(seen))
     return [number[c] for c in codes], ids.take(seen)
 
 
-def _source(
-    name: str, frame: pd.DataFrame, query: np.ndarray, units: np.ndarray, n_queries: int
-) -> tuple[Source, np.ndarray | None]:
-    """Make a source of a run: rows by ascending query and rank, each unit once, at its best rank."""
-    rank = frame["rank"].to_numpy(dtype=np.float64)
-    score = frame["score"].to_numpy(dtype=np.float64)
-    keep = None
-    if (query[1:] < query[:-1]).any():
-        keep = np.argsort(query, kind="stable")
-        query, units, rank, score = query[keep], units[keep], rank[keep], score[keep]
-    key = query * (int(units.max(initial=0)) + 1) + units
-    twice = pd.Series(key).duplicated().to_numpy() if _may_repeat(key, n_queries, units) else None
-    if twice is not None and twice.any():
-        rank = rank - _dropped_before(twice, query)
-        first = np.flatnonzero(~twice)
-        keep = first if keep is None else keep[first]
-        query, rank, score = query[first], rank[first], score[first]
-    sizes = np.bincount(query, minlength=n_queries)
-    return Source(name, rank, score, np.empty(0, np.intp), sizes, frame, keep), keep
+def _heads(queries: pd.Series) -> np.ndarray:
+    """Find the first row of each query; the rows of a query stand together in a run."""
+    categorical = isinstance(queries.dtype, pd.CategoricalDtype)
+    ids = queries.cat.codes.to_numpy() if categorical else id_array(queries)
+    return np.flatnonzero(np.r_[True, ids[1:] != ids[:-1]]) if len(ids) else np.empty(0, np.intp)
 
 
-def _may_repeat(key: np.ndarray, n_queries: int, units: np.ndarray) -> bool:
-    """Say whether a key may stand twice, by marking each in a table where that is cheap."""
-    cells = n_queries * (int(units.max(initial=0)) + 1)
-    if cells > 16 * max(len(key), 1 << 16):
-        return True
-    seen = np.zeros(cells, dtype=bool)
-    seen[key] = True
-    return int(np.count_nonzero(seen)) < len(key)
+def _source(name: str, frame: pd.DataFrame, number: np.ndarray, heads: np.ndarray, n_queries: int) -> Source:
+    """Make a source of a run, its queries in the order of the pool; `number` is that of each query."""
+    own_sizes = np.diff(np.r_[heads, len(frame)])
+    sizes = np.zeros(n_queries, dtype=np.int64)
+    sizes[number] = own_sizes
+    rank, score = (frame[column].to_numpy(dtype=np.float64) for column in ("rank", "score"))
+    row = None
+    if (number[1:] < number[:-1]).any():
+        order = np.argsort(number)
+        moved = heads[order] - np.cumsum(own_sizes[order]) + own_sizes[order]  # how far each query comes down
+        row = np.repeat(moved, own_sizes[order]) + np.arange(len(frame))
+        rank, score = rank[row], score[row]
+    return Source(name, rank, score, np.empty(0, np.intp), sizes, frame, row)
 
 
-def _dropped_before(twice: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """Count, for each row, the repeats that stand before it in its query, so that ranks close up."""
-    count = np.cumsum(twice)
-    first = np.searchsorted(query, query)
-    return count - np.where(first > 0, count[np.maximum(first - 1, 0)], 0)
+def _by_slot(sources: list[Source], codes: list[np.ndarray], n_slots: int) -> np.ndarray:
+    """Spread numbers of ids over the slots; the first run that has a slot has the say."""
+    out = np.empty(n_slots, dtype=codes[0].dtype)
+    for source, own in reversed(list(zip(sources, codes))):
+        out[source.slot] = source.own(own)
+    return out
 
 
-def _place(
-    sources: list[Source], units: list[np.ndarray], n_queries: int, n_units: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Give each (query, unit) a slot; fills in every source's `slot`.
+def _place_once(sources: list[Source], units: list[np.ndarray], n_units: int) -> np.ndarray:
+    """Place the rows of every source, each unit of a query once, at its best rank; gives `Pool.sizes`."""
+    sizes = _place(sources, units, n_units)
+    repeats = [_repeats(source, int(sizes.sum())) for source in sources]
+    if not any(twice is not None for twice in repeats):
+        return sizes
+    for source, twice in zip(sources, repeats):
+        if twice is not None:
+            _drop(source, twice)
+    return _place(sources, units, n_units)
+
+
+def _repeats(source: Source, n_slots: int) -> np.ndarray | None:
+    """Flag the rows whose slot an earlier row has; None when there are none."""
+    seen = np.zeros(n_slots, dtype=bool)
+    seen[source.slot] = True
+    if np.count_nonzero(seen) == len(source.slot):
+        return None
+    return pd.Series(source.slot).duplicated().to_numpy()
+
+
+def _drop(source: Source, twice: np.ndarray) -> None:
+    """Drop rows from a source; the ranks below close up."""
+    before = np.r_[0, np.cumsum(twice)]  # rows dropped before each row
+    starts, ends = source.starts, np.cumsum(source.sizes)
+    kept = np.flatnonzero(~twice)
+    source.rank = (source.rank - before[:-1] + np.repeat(before[starts], source.sizes))[kept]
+    source.score = source.score[kept]
+    source.row = kept if source.row is None else source.row[kept]
+    source.sizes = source.sizes - before[ends] + before[starts]
+
+
+def _place(sources: list[Source], units: list[np.ndarray], n_units: int) -> np.ndarray:
+    """Give each (query, unit) a slot: fills in every source's `slot`, and gives the slots of each query.
 
     Blocks of queries share a small dense table from (query, unit) to the unit's place in the query, which
     is far cheaper than hashing or sorting the pairs.
     """
+    n_queries = len(sources[0].sizes)
     per_block = max(1, min(_CELLS // n_units, n_queries))
     table = np.full(per_block * n_units, -1, dtype=np.int32)
     sizes = np.zeros(n_queries, dtype=np.int64)  # units found so far in each query
-    ends = [np.concatenate([[0], np.cumsum(source.sizes)]) for source in sources]
-    places = [np.empty(int(e[-1]), dtype=np.int64) for e in ends]
+    own_units = [source.own(codes) for source, codes in zip(sources, units)]
+    for source in sources:
+        source.slot = np.empty(len(source.rank), dtype=np.intp)
+    ends = [np.r_[0, np.cumsum(source.sizes)] for source in sources]
     for low in range(0, n_queries, per_block):
         high = min(low + per_block, n_queries)
         used = []
-        for source, unit, e, place in zip(sources, units, ends, places):
-            rows = slice(e[low], e[high])
-            query = np.repeat(np.arange(high - low), source.sizes[low:high])
-            cells = query * n_units + unit[rows]
-            place[rows] = _places_of(table, cells, query, sizes[low:high])
+        for source, unit, end in zip(sources, own_units, ends):
+            rows, own = slice(end[low], end[high]), source.sizes[low:high]
+            cells = np.repeat(np.arange(high - low) * n_units, own) + unit[rows]
+            source.slot[rows] = _places_of(table, cells, own, sizes[low:high])
             used.append(cells)
         for cells in used:
             table[cells] = -1
     starts = np.cumsum(sizes) - sizes
-    slot_unit = np.empty(int(sizes.sum()), dtype=np.int64)
-    for source, unit, place in zip(sources, units, places):
-        source.slot = place + np.repeat(starts, source.sizes)
-        slot_unit[source.slot] = unit
-    return np.repeat(np.arange(n_queries), sizes), slot_unit, sizes
+    for source in sources:
+        source.slot += np.repeat(starts, source.sizes)
+    return sizes
 
 
-def _places_of(table: np.ndarray, cells: np.ndarray, query: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+def _places_of(table: np.ndarray, cells: np.ndarray, own: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Look up where units stand in their queries; new ones are added at the end, in `table` and `sizes`."""
-    place = table[cells].astype(np.int64)
-    new = np.flatnonzero(place < 0)
-    of = query[new]
-    counts = np.bincount(of, minlength=len(sizes))
-    place[new] = sizes[of] + np.arange(len(new)) - (np.cumsum(counts) - counts)[of]
-    table[cells[new]] = place[new]
-    sizes += counts
-    return place
+    new = np.flatnonzero(table.take(cells) < 0)
+    ends = np.searchsorted(new, np.cumsum(own))
+    added = np.diff(np.r_[0, ends])
+    table[cells.take(new)] = np.arange(len(new)) + np.repeat(sizes - ends + added, added)
+    sizes += added
+    return table.take(cells)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ragkit.frames import check_top_k, id_array, round_significant, some, tie_order, warn
 from ragkit.fusion.align import Pool, Source, align, named_runs
-from ragkit.fusion.ledger import add_travelling, write_ledger
+from ragkit.fusion.ledger import Ledger
 from ragkit.fusion.methods import Column
 from ragkit.fusion.normalize import Normalized, normalize_source
 from ragkit.fusion.options import Plan, make_plan
@@ -139,19 +139,20 @@ def _warn_numbered(pool: Pool) -> None:
 
 def fuse_pool(pool: Pool, plan: Plan, top_k: int | None = None) -> pd.DataFrame:
     """Fuse aligned runs; the part of :func:`fuse` that depends on its knobs."""
-    given, pool = pool, _scored(pool, plan)
+    ledger = Ledger(pool, top_k)
+    pool = _scored(pool, plan)
     weights = [plan.weights[source.name] for source in pool.sources]
     columns, highest = _values(pool, plan)
-    score, parts = plan.method.combine(pool, columns, weights)
-    allowed = np.where([_asked(source, pool) for source in pool.sources], highest, 0.0)
-    if plan.method.bound is None:  # a callable: the highest that it gave stands in
-        bound = np.full(len(pool.sizes), score.max(initial=0.0))
-    else:
-        bound = plan.method.bound(allowed)
-    order = tie_order(pool.query, score, lambda slots: pool.unit_order(pool.units[slots]))
+    for queries, block in pool.blocks():
+        own = [column.cut(source, queries) for column, source in zip(columns, block.sources)]
+        score, parts = plan.method.combine(block, own, weights)
+        order = tie_order(block.query, score, lambda slots, of=block: of.unit_order(of.units[slots]))
+        ledger.write(block, score, order, own, parts)
     _teach(pool, plan)
-    frame, rows = write_ledger(pool, score, bound, columns, parts, order, top_k)
-    return add_travelling(given, frame, rows)
+    if plan.method.bound is None:  # a callable: the highest that it gave stands in
+        return ledger.frame(np.full(len(pool.sizes), ledger.score.max(initial=0.0)))
+    asked = [_asked(source, pool) for source in pool.sources]
+    return ledger.frame(plan.method.bound(np.where(asked, highest, 0.0)))
 
 
 def contributions(pool: Pool, plan: Plan) -> list[np.ndarray]:
@@ -287,6 +288,10 @@ def _rises(source: Source) -> bool:
     retrieved = ~np.isnan(source.rank)
     if not retrieved.all():  # ordered by exact scores
         return False
-    same = np.repeat(np.arange(len(source.sizes)), source.sizes)
-    step = np.diff(round_significant(source.score))[same[1:] == same[:-1]]
-    return bool(len(step)) and bool((step >= 0).all()) and bool((step > 0).any())
+    rising = False
+    for start, size in zip(source.starts.tolist(), source.sizes.tolist()):  # the first that falls settles it
+        step = np.diff(round_significant(source.score[start : start + size]))
+        if (step < 0).any():
+            return False
+        rising = rising or bool((step > 0).any())
+    return rising

@@ -8,110 +8,134 @@ import numpy as np
 import pandas as pd
 
 from ragkit.frames import ranks_within
-from ragkit.fusion.align import SUFFIXES, Pool, Source
+from ragkit.fusion.align import SUFFIXES, Pool
 from ragkit.fusion.methods import Column, Parts
 
 
-def write_ledger(
-    pool: Pool,
-    score: np.ndarray,
-    bound: np.ndarray,
-    columns: list[Column],
-    parts: Parts,
-    order: np.ndarray,
-    top_k: int | None,
-) -> tuple[pd.DataFrame, np.ndarray]:
-    """Write the fused run: one column at a time, straight into its final order."""
-    ranks = ranks_within(pool.query)
-    keep = None if top_k is None else np.flatnonzero(ranks <= top_k)
-    rows = order if keep is None else order[keep]
-    query = pool.query if keep is None else pool.query[keep]
-    place = _Places(len(pool), rows)
-    out: dict[str, Any] = {"query_id": _ids(pool.query_ids, query)}
-    out[pool.unit] = _ids(pool.unit_ids, pool.units[rows])
-    if pool.docs is not None:
-        out["doc_id"] = _ids(pool.doc_ids, pool.docs[rows])
-    out["rank"] = ranks if keep is None else ranks[keep]
-    out["score"] = score[rows]
-    out["relative_score"] = _relative(out["score"], bound[query])
-    out["source"] = _sources(pool, place)
-    for column, part in zip(columns, parts):
+class Ledger:
+    """The fused run, written block by block, while what belongs to a block is still in the cache.
+
+    Parameters
+    ----------
+    pool : Pool
+        What is fused.
+    top_k : int or None
+        How many rows each query keeps.
+    """
+
+    def __init__(self, pool: Pool, top_k: int | None):
+        self.pool, self.top_k = pool, top_k
+        self.kept = pool.sizes if top_k is None else np.minimum(pool.sizes, top_k)
+        self.travelling = _travelling(pool)
+        self._columns: dict[str, np.ndarray] = {}
+        self._end = 0
+
+    def write(
+        self, block: Pool, score: np.ndarray, order: np.ndarray, columns: list[Column], parts: Parts
+    ) -> None:
+        """Write the rows of the next block."""
+        slots = order if self.top_k is None else order[ranks_within(block.query) <= self.top_k]
+        rows = _rows(block, score, slots, columns, parts)
+        if self.travelling:
+            rows["slot"] = slots + block.first
+        start, self._end, n = self._end, self._end + len(slots), int(self.kept.sum())
+        if len(slots) == n:
+            self._columns = rows
+            return
+        self._columns = self._columns or _room(rows, n)
+        for name, values in rows.items():
+            self._columns[name][start : self._end] = values
+
+    @property
+    def score(self) -> np.ndarray:
+        """Score of each row."""
+        return self._columns["score"]
+
+    def frame(self, bound: np.ndarray) -> pd.DataFrame:
+        """Make the frame; `bound` is the highest possible score of each query."""
+        pool, columns = self.pool, self._columns
+        out: dict[str, Any] = {"query_id": _column(pool.query_ids).repeat(self.kept)}
+        out[pool.unit] = _column(pool.unit_ids, columns.pop("unit"))
+        if pool.docs is not None:
+            out["doc_id"] = _column(pool.doc_ids, columns.pop("doc"))
+        out["rank"], out["score"] = columns.pop("rank"), columns.pop("score")
+        out["relative_score"] = _relative(out["score"], np.repeat(bound, self.kept))
+        out["source"] = _named(pool.names, columns.pop("source"))
+        slots = columns.pop("slot", None)
+        frame = pd.DataFrame(out | columns, copy=False)
+        return frame if slots is None else pd.concat([frame, _carried(pool, self.travelling, slots)], axis=1)
+
+
+def _room(rows: dict[str, np.ndarray], n: int) -> dict[str, np.ndarray]:
+    """Make columns of n rows; the floats share one array: memory in one piece comes far cheaper."""
+    floats = [name for name, values in rows.items() if values.dtype == np.float64]
+    shared = dict(zip(floats, np.empty((len(floats), n))))
+    return {name: shared[name] if name in shared else np.empty(n, v.dtype) for name, v in rows.items()}
+
+
+def _rows(
+    block: Pool, score: np.ndarray, slots: np.ndarray, columns: list[Column], parts: Parts
+) -> dict[str, np.ndarray]:
+    """Write the columns of some slots: ids and sets of runs as numbers, which become texts all at once."""
+    query = block.query.take(slots)
+    out = {"unit": block.units.take(slots), "rank": ranks_within(query), "score": score.take(slots)}
+    if block.docs is not None:
+        out["doc"] = block.docs.take(slots)
+    out["source"] = np.zeros(len(slots), dtype=np.uint8 if len(columns) <= 8 else np.int64)
+    for number, (column, part) in enumerate(zip(columns, parts)):
         source, name = column.source, column.source.name
-        where = place.of(source)
-        out[f"{name}_rank"] = place.put(where, source.rank)
-        out[f"{name}_score"] = place.put(where, source.score)
-        out[f"{name}_normalized"] = place.put(where, column.values, column.fill, query)
-        if isinstance(part, Column):
-            out[f"{name}_contribution"] = place.put(where, part.values, part.fill, query)
-        else:
-            out[f"{name}_contribution"] = part[rows]
-    return pd.DataFrame(out, copy=False), rows
+        row = np.full(len(block), len(source.slot))  # behind the run's own rows, where `_taken` has the fill
+        row[source.slot] = np.arange(len(source.slot))
+        at = row.take(slots)
+        out[f"{name}_rank"] = rank = _taken(source.rank, np.nan, at, query)
+        out[f"{name}_score"] = _taken(source.score, np.nan, at, query)
+        out[f"{name}_normalized"] = _taken(column.values, column.fill, at, query)
+        out[f"{name}_contribution"] = (
+            _taken(part.values, part.fill, at, query) if isinstance(part, Column) else part.take(slots)
+        )
+        out["source"] |= (~np.isnan(rank)).astype(out["source"].dtype) << number
+    return out
 
 
-class _Places:
-    """Where each slot of a pool stands in the frame, if it is in it."""
-
-    def __init__(self, n: int, rows: np.ndarray):
-        self.n = len(rows)
-        self.all = n == len(rows)
-        self.by_slot = np.full(n, -1, dtype=np.int64)
-        self.by_slot[rows] = np.arange(len(rows))
-        self._known: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
-
-    def of(self, source: Source) -> tuple[np.ndarray, np.ndarray | None]:
-        """Rows of the frame for a run's rows, and which of its rows are kept (None: all)."""
-        if source.name not in self._known:
-            place = self.by_slot[source.slot]
-            kept = None if self.all else np.flatnonzero(place >= 0)
-            self._known[source.name] = (place if kept is None else place[kept]), kept
-        return self._known[source.name]
-
-    def put(
-        self,
-        where: tuple[np.ndarray, np.ndarray | None],
-        values: np.ndarray,
-        fill: Any = np.nan,
-        query: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Write a run's values into a column of the frame."""
-        place, kept = where
-        out = np.full(self.n, fill) if np.ndim(fill) == 0 else np.asarray(fill)[query]
-        out[place] = values if kept is None else values[kept]
-        return out
+def _taken(values: np.ndarray, fill: Any, at: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """Take a run's values; where it has none, the fill, which is one number or one for each query."""
+    if np.ndim(fill) == 0:
+        return np.append(values, fill).take(at)
+    return np.where(at == len(values), fill.take(query), np.append(values, np.nan).take(at))
 
 
-def _ids(uniques: Any, codes: np.ndarray) -> Any:
-    if isinstance(uniques, pd.CategoricalIndex):
-        own = np.asarray(uniques.codes)
-        codes = codes if np.array_equal(own, np.arange(len(own))) else own[codes]
-        return pd.Categorical.from_codes(codes, categories=uniques.categories, validate=False)  # type: ignore[call-overload]
-    return pd.Series(np.asarray(uniques, dtype=object)[codes], dtype="str")
+def _column(ids: Any, numbers: np.ndarray | None = None) -> Any:
+    """Make a column of ids by number; None for each once."""
+    if numbers is not None and isinstance(ids, pd.CategoricalIndex):
+        return pd.Categorical.from_codes(numbers, categories=ids.categories, validate=False)  # type: ignore[call-overload]
+    # Texts are checked as a column while they are few.
+    held = ids.array if isinstance(ids, pd.CategoricalIndex) else pd.Series(ids, dtype="str").array
+    return held if numbers is None else held.take(numbers)
 
 
 def _relative(score: np.ndarray, bound: np.ndarray) -> np.ndarray:
-    return np.clip(np.divide(score, bound, out=np.zeros(len(score)), where=bound > 0), 0.0, 1.0)
+    out = np.divide(score, bound, out=np.zeros(len(score)), where=bound > 0)
+    return np.clip(out, 0.0, 1.0, out=out)
 
 
-def _sources(pool: Pool, place: _Places) -> pd.Series:
-    """Name the runs that retrieved each unit: ``keyword+vector``."""
-    bits = np.zeros(place.n, dtype=np.int64)
-    for number, source in enumerate(pool.sources):
-        where, kept = place.of(source)
-        retrieved = ~np.isnan(source.rank if kept is None else source.rank[kept])
-        bits[where[retrieved]] |= 1 << number
-    kinds = list(range(1 << len(pool.sources))) if len(pool.sources) <= 10 else np.unique(bits).tolist()
-    inverse = bits if len(pool.sources) <= 10 else np.searchsorted(kinds, bits)
-    names = ["+".join(n for i, n in enumerate(pool.names) if kind >> i & 1) for kind in kinds]
-    return pd.Series(np.array(names, dtype=object)[inverse], dtype="str")
+def _named(names: list[str], sets: np.ndarray) -> Any:
+    """Name the runs that retrieved each unit, whose bits are set: ``keyword+vector``."""
+    few = len(names) <= 8
+    kinds = np.arange(1 << len(names)) if few else np.unique(sets)
+    joined = ["+".join(n for i, n in enumerate(names) if kind >> i & 1) for kind in kinds.tolist()]
+    return _column(joined, sets if few else np.searchsorted(kinds, sets))
 
 
-def add_travelling(pool: Pool, frame: pd.DataFrame, rows: np.ndarray) -> pd.DataFrame:
-    """Bring along the runs' other columns; each unit's come from the run that ranks it best."""
+def _travelling(pool: Pool) -> dict[str, list[str]]:
+    """List the runs' other columns, which come along; nothing where no run has any."""
     taken = {"query_id", "chunk_id", "doc_id", "rank", "score", "source", "relative_score"}
     taken |= {f"{name}_{suffix}" for name in pool.names for suffix in SUFFIXES}
     extra = {s.name: [c for c in s.frame.columns if c not in taken] for s in pool.sources}
-    if not any(extra.values()):
-        return frame
+    return extra if any(extra.values()) else {}
+
+
+def _carried(pool: Pool, extra: dict[str, list[str]], slots: np.ndarray) -> pd.DataFrame:
+    """Bring along the runs' other columns; each unit's come from the run that ranks it best."""
     pieces = []
     for source in pool.sources:
         piece = source.frame[extra[source.name]]
@@ -121,5 +145,4 @@ def add_travelling(pool: Pool, frame: pd.DataFrame, rows: np.ndarray) -> pd.Data
     best = (
         stacked.sort_values(["_slot", "_rank"], kind="stable").drop(columns="_rank").groupby("_slot").first()
     )
-    best = best.reindex(rows).reset_index(drop=True)
-    return pd.concat([frame, best], axis=1)
+    return best.reindex(slots).reset_index(drop=True)

@@ -28,6 +28,16 @@ class Column:
         """Spread over the pool."""
         return pool.spread(self.source, self.values, self.fill)
 
+    def cut(self, source: Source, queries: slice) -> Column:
+        """Give the part of neighbouring queries, whose rows are `source`."""
+        rows = self.source.rows(queries)
+        return Column(
+            source,
+            self.values[rows],
+            self.fill if np.ndim(self.fill) == 0 else self.fill[queries],
+            None if self.over is None else self.over[rows],
+        )
+
     def times(self, factor: float) -> Column:
         """Weighted; what does not count adds 0."""
         values = factor * self.values if self.over is None else factor / self.over

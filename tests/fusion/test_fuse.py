@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ragkit as rk
+from ragkit.fusion import align
 from ragkit.fusion.methods import METHODS
 from ragkit.fusion.normalize import NORMALIZERS
 
@@ -486,6 +487,45 @@ def test_top_k_is_the_head_of_the_whole(runs, top_k):
     whole = quiet(runs, method="linear")
     cut = quiet(runs, method="linear", top_k=top_k)
     pd.testing.assert_frame_equal(cut, whole[whole["rank"] <= top_k].reset_index(drop=True))
+
+
+def half_the_best(scores, ranks, weights):
+    return np.nan_to_num(scores) * weights / 2
+
+
+@given(RUNS, st.sampled_from([*ADDITIVE, half_the_best]), st.sampled_from([None, 0, 2]), st.integers(1, 9))
+def test_fusing_a_few_queries_at_a_time_gives_what_all_at_once_gives(runs, method, top_k, slots):
+    frames = {f"r{n}": rk.as_run(run) for n, run in enumerate(runs)}
+    frames["r0"] = frames["r0"].assign(note=np.arange(len(frames["r0"])))
+    by_rank = method in RANK_METHODS
+    options = {"method": method, "top_k": top_k, "missing": None if by_rank else "list_min"}
+    whole = quiet(frames, **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(align, "_SLOTS", slots)
+        patch.setattr(align, "_CELLS", slots)
+        pd.testing.assert_frame_equal(quiet(frames, **options), whole, check_exact=True)
+
+
+REPEATS = st.dictionaries(st.sampled_from(["q1", "q2", "q3"]), st.lists(st.sampled_from(IDS), min_size=1))
+
+
+@given(st.lists(REPEATS, min_size=1, max_size=3))
+def test_repeats_count_as_if_they_had_never_been_there(runs):
+    once = [{query: list(dict.fromkeys(found)) for query, found in run.items()} for run in runs]
+    kept = ["query_id", "doc_id", "rank", "score", "source"]
+    kept += [f"run_{number}_rank" for number in range(1, len(runs) + 1)]
+    pd.testing.assert_frame_equal(rk.fuse(runs)[kept], rk.fuse(once)[kept], check_exact=True)
+
+
+@given(st.permutations([str(n) for n in range(200)]), st.lists(st.integers(0, 199), min_size=1))
+def test_a_few_ids_sort_as_they_do_among_all(ids, numbers):
+    held = pd.Index(ids)
+    taken = [ids[number] for number in numbers]
+    few, among_all = align._Order(), align._Order(asked=len(ids))
+    for order in (few.of(held, np.array(numbers)), among_all.of(held, np.array(numbers))):
+        assert [taken[row] for row in np.argsort(order)] == sorted(taken)
+        assert len(set(order.tolist())) == len(set(taken))
+    assert (few.place is None) == (len(numbers) < 100) and among_all.place is not None
 
 
 @given(RUNS)
