@@ -67,9 +67,9 @@ class CharacterRuler:
         if low < reach - self.size:
             low = reach - self.size
         breaks = levels[0].breaks
-        far = unbroken < low or (breaks is not None and breaks.next(low - 64 if low > 64 else 0, end) == end)
+        no_breaks = unbroken < low or (breaks is not None and breaks.none_before(low, end))
         for level in levels:
-            if far and level.breaks:
+            if no_breaks and level.breaks:
                 continue
             start = level.start(low, end)
             if start >= 0:

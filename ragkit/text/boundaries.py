@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from functools import lru_cache
 
 from ragkit.text.blanks import end_of_word, skip_blank
 from ragkit.text.graphemes import boundary_after, boundary_before, is_boundary
@@ -31,20 +30,10 @@ from ragkit.text.sentence_rules import (
 
 _BLANK = re.compile(r"\s")
 _BLANK_AFTER_WORD = re.compile(r"(?<=\S)(?=\s)")
+_BACK = 64  # white space before a piece that is looked over for the cut before it
+_NEAR = 1 << 13  # how far back questions go from the farthest so far, most of the time
 _TAILS = frozenset(MARKS + CLOSERS)
 _UNSPACED = frozenset(UNSPACED)
-
-
-@lru_cache(maxsize=256)
-def _any_of(marks: str) -> re.Pattern[str]:
-    """Make the pattern of one character out of `marks`."""
-    return re.compile(f"[{re.escape(marks)}]")
-
-
-@lru_cache(maxsize=256)
-def _before_piece(marks: str) -> re.Pattern[str]:
-    """Make the pattern of one character out of `marks` and the white space between it and what follows."""
-    return re.compile(rf"[{re.escape(marks)}]\s*(?=\S)")
 
 
 class LineBreaks:
@@ -67,6 +56,10 @@ class LineBreaks:
             if at >= 0:
                 high = at
         return high
+
+    def none_before(self, low: int, high: int) -> bool:
+        """Say whether no piece that begins in ``[low, high)`` follows a line break."""
+        return self.next(low - _BACK if low > _BACK else 0, high) == high
 
 
 def _present(text: str, marks: str) -> str:
@@ -108,7 +101,7 @@ class Boundaries:
     def start(self, low: int, high: int) -> int:
         """Find the first place in ``[low, high)`` where a piece begins, after white space; -1 if none."""
         text = self.text
-        back = end_of_word(text, max(low - 64, 0), low) if text[low - 1 : low].isspace() else low
+        back = end_of_word(text, max(low - _BACK, 0), low) if text[low - 1 : low].isspace() else low
         cut = self.next(back - 1, high - 1) if back else 0
         if cut < 0:
             return -1
@@ -154,8 +147,18 @@ class _Sought(Boundaries):
 
     def __init__(self, text: str, marks: str):
         super().__init__(text)
-        self._usual, self._others = marks[:1] or "\n", marks[1:]
-        self._search = _any_of(self._usual + self._others).search
+        self._mark, self._others = marks[:1] or "\n", marks[1:]
+        # In a stretch of the text all marks are written as the first, so that one search finds any of them.
+        self._near, self._from, self._to = ("", 0, 0) if self._others else (text, 0, len(text) + 2)
+
+    def _look_at(self, low: int, high: int) -> None:
+        """Write the stretch that holds ``text[low:high]`` and what will be asked about next."""
+        self._from = low - _NEAR if low > _NEAR else 0
+        self._to = max(high, low + 8 * _NEAR)
+        near = self.text[self._from : self._to]
+        for mark in self._others:
+            near = near.replace(mark, self._mark)
+        self._near = near
 
     def _cut_at(self, at: int, low: int) -> int:
         """Judge the mark at `at`: the cut that belongs to it, -1 if none; `low` bounds steps back."""
@@ -163,21 +166,16 @@ class _Sought(Boundaries):
 
     def last(self, low: int, high: int) -> int:
         """Find the last cut in ``(low, high]``; -1 if there is none."""
-        text, others, end = self.text, self._others, high + 1
-        while True:
-            at = text.rfind(self._usual, low, end)
-            if others:
-                rest = text[at if at > low else low : end]
-                for mark in others:
-                    if mark in rest:
-                        at = text.rfind(mark, low, end)
-                        rest = text[at:end]
-            if at < 0:
-                return -1
+        if low < self._from or high >= self._to:
+            self._look_at(low, high + 1)
+        near, shift, mark = self._near, self._from, self._mark
+        at = near.rfind(mark, low - shift, high + 1 - shift) + shift
+        while at >= low:
             cut = self._cut_at(at, low)
             if low < cut <= high:
                 return cut
-            end = self._before(at, low)
+            at = near.rfind(mark, low - shift, self._before(at, low) - shift) + shift
+        return -1
 
     def next(self, low: int, high: int) -> int:
         """Find the first cut in ``(low, high]``; -1 if there is none."""
@@ -185,14 +183,15 @@ class _Sought(Boundaries):
 
     def _first(self, begin: int, low: int, high: int) -> int:
         """Find the first cut in ``(low, high]``, of a mark at or after `begin`; -1 if there is none."""
-        text, search, cut_at = self.text, self._search, self._cut_at
-        found = search(text, begin, high + 1)
-        while found:
-            at = found.start()
+        if begin < self._from or high >= self._to:
+            self._look_at(begin, high + 1)
+        near, shift, mark, cut_at = self._near, self._from, self._mark, self._cut_at
+        at = near.find(mark, begin - shift, high + 1 - shift) + shift
+        while at >= begin:
             cut = cut_at(at, begin)
             if cut > low:
                 return cut if cut <= high else -1
-            found = search(text, at + 1, high + 1)
+            at = near.find(mark, at + 1 - shift, high + 1 - shift) + shift
         return -1
 
     def _begin(self, low: int) -> int:
@@ -222,7 +221,6 @@ class Sentences(_Sought):
         marks = _present(text, MARKS)
         super().__init__(text, marks + (breaks or LineBreaks(text)).marks)
         self._end = len(text) - 1
-        self._search_gap = _before_piece(self._usual + self._others).search
 
     def _cut_at(self, at: int, low: int) -> int:
         text = self.text
@@ -237,11 +235,14 @@ class Sentences(_Sought):
         quick = low > 1 and (text[low - 1].isalnum() or text[low - 2 : low + 1].replace(" ", "", 1).isalnum())
         if not quick:
             return super().start(low, high)
-        found = self._search_gap(text, low, high)
-        if not found:
+        if low < self._from or high > self._to:
+            self._look_at(low, high)
+        shift = self._from
+        at = self._near.find(self._mark, low - shift, high - shift) + shift
+        if at < low:
             return -1
-        at, start = found.span()
-        if start > at + 1 and text[start] < "\u0300" and surely_ends(text, at):
+        start = at + 2  # the quick answer where one blank and a plain character follow
+        if start < high and text[at + 1] == " " and "!" <= text[start] <= "~" and surely_ends(text, at):
             return start
         cut = self._cut_at(at, low - 1)
         if cut < low:
@@ -261,9 +262,8 @@ class Sentences(_Sought):
         inside = not text[at - 1 : at].isspace() and not text[at + 1 : at + 2].isspace()
         if inside and at < self._end and text[at] in SPACED:
             # No mark inside of "1.2.3" or "www.a.org" has white space after it: step over all of it.
-            word = text[low:at].rsplit(None, 1)[-1:]
-            if all(_UNSPACED.isdisjoint(w) for w in word):
-                return at - len(word[0]) if word else low
+            word = "".join(text[low:at].rsplit(None, 1)[-1:])
+            return at - len(word) if _UNSPACED.isdisjoint(word) else at
         return at
 
 
