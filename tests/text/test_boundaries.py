@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ragkit.text.blanks import skip_blank
 from ragkit.text.boundaries import (
     Characters,
+    LineBreaks,
     Lines,
     Listed,
     Paragraphs,
@@ -182,6 +183,33 @@ def test_the_first_start_in_a_stretch_is_the_first_of_all_starts_in_it(text, kin
     low = data.draw(st.integers(1, len(text)))
     high = data.draw(st.integers(low, len(text)))
     assert level.start(low, high) == next((at for at in starts if low <= at < high), -1)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    TEXTS.filter(bool),
+    st.lists(st.tuples(st.floats(0, 1), st.integers(0, 90_000)), min_size=2, max_size=8),
+)
+def test_answers_in_a_long_text_do_not_depend_on_what_was_asked_before(piece, places):
+    text = piece * (200_000 // len(piece))
+    level = Sentences(text)
+    for share, length in places:
+        low = int(share * len(text))
+        high = min(low + length, len(text))
+        for ask in ("last", "next", "start"):
+            assert getattr(level, ask)(low, high) == getattr(Sentences(text), ask)(low, high)
+
+
+@settings(max_examples=150, deadline=None)
+@given(TEXTS, st.data())
+def test_line_breaks_are_found_in_any_convention(text, data):
+    breaks = LineBreaks(text)
+    low = data.draw(st.integers(0, len(text)))
+    high = data.draw(st.integers(low, len(text)))
+    assert breaks.next(low, high) == next((n for n in range(low, high) if text[n] in "\n\r\f\u2028"), high)
+    lines = [skip_blank(text, cut) for cut in Lines(text).positions()]
+    if breaks.none_before(low, high):
+        assert not any(low <= at < high for at in lines if at < len(text))
 
 
 @settings(max_examples=150, deadline=None)
