@@ -121,7 +121,7 @@ class Tantivy:
         self.searcher = self.index.searcher()
 
     def search(self, query, k):
-        """Give the documents, as the others do: a fast column turns the addresses that it finds into numbers."""
+        """Give documents, as the others do: a fast column turns the addresses it finds into numbers."""
         return self.searcher.fast_field_values("id", [address for _, address in self.addresses(query, k)])
 
     def addresses(self, query, k):
