@@ -20,7 +20,7 @@ _FAR = 1 << 16  # how far a stretch without line breaks is followed
 
 
 class CharacterRuler:
-    """Size and overlap in characters; `reach` is the most characters that a chunk may have.
+    """Size and overlap in characters; `reach` and `lap` are the most that a chunk and an overlap may have.
 
     Parameters
     ----------
@@ -31,7 +31,8 @@ class CharacterRuler:
     """
 
     def __init__(self, text: str, size: int, overlap: int):
-        self.text, self.size, self.overlap, self.reach = text, size, overlap, size
+        self.text, self.size, self.overlap = text, size, overlap
+        self.reach, self.lap = size, overlap
 
     def length(self, start: int, end: int) -> int:
         """Measure ``text[start:end]``."""
@@ -56,21 +57,14 @@ class CharacterRuler:
         cut = level.next(floor, high if high < stop else stop)
         return stop if cut < 0 and high >= stop else cut
 
-    def step_back(self, levels: Sequence[Boundaries], after: int, end: int, reach: int, unbroken: int) -> int:
-        """Find where an overlap that leaves room for `reach` begins, coarsest kind first; -1 if none.
-
-        It begins after `after`; from `unbroken` to `end` there is no line break.
-        """
+    def step_back(self, levels: Sequence[Boundaries], after: int, end: int, reach: int) -> int:
+        """Find where an overlap that leaves room for `reach` begins, coarsest kind first; -1 if none."""
         low = end - self.overlap
         if low <= after:
             low = after + 1
         if low < reach - self.size:
             low = reach - self.size
-        breaks = levels[0].breaks
-        no_breaks = unbroken < low or (breaks is not None and breaks.none_before(low, end))
         for level in levels:
-            if no_breaks and level.breaks:
-                continue
             start = level.start(low, end)
             if start >= 0:
                 return start
@@ -80,7 +74,7 @@ class CharacterRuler:
 class MeasuringRuler:
     """Size and overlap in the units of a length function; every slice that is used has been measured.
 
-    `reach` is the most characters that a chunk may have, which nobody knows.
+    `reach` and `lap` are the most characters that a chunk and an overlap may have, which nobody knows.
 
     Parameters
     ----------
@@ -94,7 +88,7 @@ class MeasuringRuler:
 
     def __init__(self, text: str, size: int, overlap: int, measure: Callable[[str], int]):
         self.text, self.size, self.overlap, self.measure = text, size, overlap, measure
-        self.reach = len(text)
+        self.reach = self.lap = len(text)
         self._cuts: dict[int, Sequence[int]] = {}
         self._guess: dict[int, int] = {}
 
@@ -149,11 +143,8 @@ class MeasuringRuler:
         cut = min(level.after(floor), stop)
         return cut if self.fits(floor, cut) else -1
 
-    def step_back(self, levels: Sequence[Boundaries], after: int, end: int, reach: int, unbroken: int) -> int:
-        """Find where an overlap that leaves room for `reach` begins, coarsest kind first; -1 if none.
-
-        It begins after `after`; from `unbroken` to `end` there is no line break.
-        """
+    def step_back(self, levels: Sequence[Boundaries], after: int, end: int, reach: int) -> int:
+        """Find where an overlap that leaves room for `reach` begins, coarsest kind first; -1 if none."""
         return next((s for level in levels if (s := self._first_start(level, after, end, reach)) >= 0), -1)
 
     def _first_start(self, level: Boundaries, after: int, end: int, reach: int) -> int:
@@ -240,6 +231,7 @@ class _Packer:
         self.levels, self.ruler, self.least, self.soft = levels, ruler, least, soft
         self.usable = levels if natural is None else levels[:natural]
         self.back = levels[: max(soft, 1)]
+        self.back_inside = [level for level in self.back if not level.breaks]  # where no line break is near
         # The kinds that come before this one need line breaks.
         self.inner = next((k for k, level in enumerate(self.usable) if not level.breaks), 0)
         # From `unbroken` to `clear` no line break stands; nobody looks for them where no kind needs them.
@@ -250,7 +242,7 @@ class _Packer:
         text, ruler, usable, soft = self.ruler.text, self.ruler, self.usable, self.soft
         inner, reach, least, finest = self.inner, ruler.reach, self.least, len(self.levels) - 1
         spans: list[Span] = []
-        floor, kind, overlap = start, 0, ruler.overlap
+        floor, kind, overlap, lap = start, 0, ruler.overlap, ruler.lap
         while floor < stop:
             if overlap and self.clear < floor:  # beside an overlap most paragraphs do not fit
                 self._look_ahead(floor)
@@ -267,8 +259,9 @@ class _Packer:
             before, start = start, skip_blank(text, end)
             floor = start
             if overlap:
-                back = self.back if kind < soft else self.levels[: kind + 1]
-                begin = ruler.step_back(back, before, end, end, self.unbroken if end <= self.clear else end)
+                inside = self.unbroken < end - lap and end <= self.clear
+                back = self.levels[: kind + 1] if kind >= soft else self.back_inside if inside else self.back
+                begin = ruler.step_back(back, before, end, end)
                 if begin >= 0:
                     start = begin
         return spans
@@ -317,7 +310,7 @@ class _Packer:
             return floor, -1
         if ruler.fits(start, reach):  # a cut exactly at the limit, which is missed where blanks follow
             return start, reach
-        begin = ruler.step_back(self.back, start, end_of_word(ruler.text, start, floor), reach, floor)
+        begin = ruler.step_back(self.back, start, end_of_word(ruler.text, start, floor), reach)
         begin = floor if begin < 0 else begin
         end = ruler.last_cut(level, begin, floor, stop)
         return (begin, end) if end >= 0 else (floor, reach)

@@ -58,8 +58,8 @@ class LineBreaks:
         return high
 
     def none_before(self, low: int, high: int) -> bool:
-        """Say whether no piece that begins in ``[low, high)`` follows a line break."""
-        return self.next(low - _BACK if low > _BACK else 0, high) == high
+        """Say whether surely no line, and not the text, begins in ``[low, high)``, after white space."""
+        return low > _BACK and self.next(low - _BACK, high) == high
 
 
 def _present(text: str, marks: str) -> str:
@@ -275,6 +275,10 @@ class _ByLines(_Sought):
     def __init__(self, text: str, breaks: LineBreaks | None = None):
         self.breaks = breaks or LineBreaks(text)
         super().__init__(text, self.breaks.marks)
+
+    def start(self, low: int, high: int) -> int:
+        """Find the first place in ``[low, high)`` where a piece begins, after white space; -1 if none."""
+        return -1 if self.breaks.none_before(low, high) else super().start(low, high)
 
 
 class Paragraphs(_ByLines):
