@@ -371,7 +371,7 @@ def _frame(docs: pd.DataFrame, cuts: list[Cut], name: str) -> pd.DataFrame:
     ids = zip(docs["doc_id"].to_numpy(dtype=object), counts.tolist())
     columns = {
         "chunk_id": pd.Series([f"{doc_id}#{n}" for doc_id, count in ids for n in range(count)], dtype="str"),
-        "doc_id": docs["doc_id"].take(rows).reset_index(drop=True),
+        "doc_id": docs["doc_id"].array.take(rows),
         "start": starts,
         "end": ends,
         "text": pd.Series(texts, dtype="str"),

@@ -240,15 +240,16 @@ class _Packer:
     def spans(self, start: int, stop: int) -> list[Span]:
         """Cut from `start` to `stop`, which are not white space."""
         text, ruler, usable, soft = self.ruler.text, self.ruler, self.usable, self.soft
-        inner, reach, least, finest = self.inner, ruler.reach, self.least, len(self.levels) - 1
+        inner, least, finest, last_cut = self.inner, self.least, len(self.levels) - 1, ruler.last_cut
+        overlap, reach, lap = ruler.overlap, ruler.reach, ruler.lap
         spans: list[Span] = []
-        floor, kind, overlap, lap = start, 0, ruler.overlap, ruler.lap
+        floor, kind = start, 0
         while floor < stop:
             if overlap and self.clear < floor:  # beside an overlap most paragraphs do not fit
                 self._look_ahead(floor)
             # Most chunks end at the coarsest kind of boundary, or the coarsest that needs no line break.
             first = inner if stop > floor + reach < self.clear else 0
-            end, broken, kind = ruler.last_cut(usable[first], start, floor, stop), kind, first
+            end, broken, kind = last_cut(usable[first], start, floor, stop), kind, first
             if end < 0 or (least and end < stop):
                 start, end, kind = self._cut_one(start, floor, stop, broken, first)
             if kind == finest:
