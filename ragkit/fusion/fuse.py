@@ -131,8 +131,8 @@ def _warn_numbered(pool: Pool) -> None:
         if sorted(ids) == sorted(str(number) for number in range(len(ids))):
             warn(
                 f"run {source.name!r} answers queries {some(ids, 2)}, which no other run does "
-                f"({some(known, 2)}), so nothing meets. Search with the queries table, not only its texts: "
-                "index.search(data.queries)."
+                f"({some(known, 2)}), so nothing meets. Search with the ids of the queries, not only "
+                "their texts: index.search(data.queries), or index.search({'q1': 'a text'})."
             )
             return
 
