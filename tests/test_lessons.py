@@ -7,6 +7,8 @@ import re
 import warnings
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from ragkit import lessons
@@ -104,6 +106,19 @@ def test_a_right_number_in_the_wrong_form_is_told_what_is_wrong_with_it():
     assert "more decimals: 3" in repr(lessons.check("01.2", round(right, 2)))
     assert "not percent" in repr(lessons.check("01.2", round(100 * right, 1)))
     assert "more decimals" not in repr(lessons.check("01.2", right + 0.1))
+
+
+def test_a_wrong_number_with_all_its_decimals_is_not_told_to_give_more():
+    ranks_from_0 = 1 / 61 + 1 / 64  # near 1/62 + 1/65, and wrong
+    assert "add the two" in repr(lessons.check("06.1", ranks_from_0))
+    assert "add the two" in repr(lessons.check("06.1", round(ranks_from_0, 5)))
+    assert "more decimals: 5" in repr(lessons.check("06.1", 0.0315))
+
+
+@pytest.mark.parametrize("answer", [pd.Series([0.2], name="width"), np.array([[1]])])
+def test_a_table_of_one_number_is_told_how_to_take_it_out(answer):
+    assert repr(lessons.check("06.3", answer)).endswith("Take the number out of it, with .item().")
+    assert "item" not in repr(lessons.check("06.3", pd.Series([0.1, 0.2])))
 
 
 @pytest.mark.parametrize("answer", [None, [1], True, len])

@@ -14,6 +14,7 @@ import ragkit as rk
 DOCS = {"a": "red fox runs", "b": "red wine", "c": "blue whale"}
 QUERIES = {"q01": "red fox", "q02": "whale"}
 QRELS = {"q01": {"a": 1}, "q02": {"c": 1}}
+WITH_IDS = "index.search(data.queries), or index.search({'q1': 'a text'})."
 
 
 @pytest.fixture(scope="module")
@@ -58,17 +59,16 @@ def warned(call, *args, **knobs):
 
 def test_a_run_whose_queries_were_numbered_is_told_from_one_with_a_few_unjudged(index):
     numbered = index.search(list(QUERIES.values()))
-    way = "Search with the queries table, not only its texts: index.search(data.queries)."
-    want = f"no query_id of {{}} ('0', '1') is in qrels ('q01', 'q02'), so none of its results counts. {way}"
-    assert warned(rk.evaluate, numbered, QRELS, metrics="rr") == want.format("the run")
-    assert warned(rk.compare, {"bm25": numbered}, QRELS, metrics="rr") == want.format("run 'bm25'")
+    way = "Search with the ids of the queries, not only their texts: " + WITH_IDS
+    want = "no query_id of ??? ('0', '1') is in qrels ('q01', 'q02'), so none of its results counts. " + way
+    many = want.replace("its results", "their results")
+    assert warned(rk.evaluate, numbered, QRELS, metrics="rr") == want.replace("???", "the run")
+    assert warned(rk.compare, {"bm25": numbered}, QRELS, metrics="rr") == want.replace("???", "run 'bm25'")
     two = {"a": numbered, "b": numbered}
-    assert warned(rk.compare, two, QRELS, metrics="rr") == want.format("runs 'a', 'b'").replace(
-        "its res", "their res"
-    )
+    assert warned(rk.compare, two, QRELS, metrics="rr") == many.replace("???", "runs 'a', 'b'")
     grid = {"k1": [1.0, 2.0]}
     swept = warned(rk.sweep, index, grid, QRELS, queries=list(QUERIES.values()), metrics="rr")
-    assert swept == want.format("runs 'setting 0', 'setting 1'").replace("its res", "their res")
+    assert swept == many.replace("???", "runs 'setting 0', 'setting 1'")
 
 
 def test_queries_without_judgements_are_counted_in_the_right_number(run):
@@ -412,7 +412,7 @@ def test_fusing_a_run_of_numbered_queries_with_one_of_named_queries_warns(index,
     numbered = index.search(list(QUERIES.values()))
     assert warned(rk.fuse, {"k": numbered, "v": run}) == (
         "run 'k' answers queries '0', '1', which no other run does ('q01', 'q02'), so nothing meets. "
-        "Search with the queries table, not only its texts: index.search(data.queries)."
+        "Search with the ids of the queries, not only their texts: " + WITH_IDS
     )
     rk.fuse({"k": numbered, "v": numbered})
     rk.fuse({"k": run, "v": run.assign(query_id="q03").head(1)})  # other queries, but no mix-up

@@ -81,6 +81,7 @@ def _equalities(docs: pd.DataFrame, where: Mapping) -> np.ndarray:
     if missing:
         raise KeyError(
             f"where names columns that the documents lack: {some(missing)}; they have {list(docs.columns)}."
+            f"{guess(missing[0], docs.columns)}"
         )
     keep = np.ones(len(docs), dtype=bool)
     unknown: dict[str, list] = {}  # what is asked of a column that has none of it
@@ -159,7 +160,8 @@ def _aligned(docs: pd.DataFrame, where: pd.Series) -> np.ndarray:
     missing = units[~units.isin(by_id.index)]
     if len(missing):
         raise ValueError(
-            f"where is a Series that lacks {len(missing)} unit ids: {some(missing)}; index it by unit id."
+            f"where is a Series that lacks {len(missing)} unit ids: {some(missing)}; index it by unit id, "
+            "or write where=lambda docs: docs['year'] > 2000."
         )
     return _booleans(by_id.reindex(units.astype(object)).to_numpy(), "the Series")
 

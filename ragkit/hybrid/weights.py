@@ -218,7 +218,7 @@ def judge(parts: Parts, qrels: Any, metrics: list[Metric], over: Any) -> tuple[P
     if len(parts.query_ids) and not coded.judged.isin(parts.query_ids).any():
         warn(
             f"no query_id of the runs ({some(parts.query_ids, 2)}) is in qrels ({some(coded.judged, 2)}), so "
-            "none of their results counts. Search with the queries table, not only its texts."
+            "none of their results counts. Search with the ids of the queries, not only their texts."
         )
     parts = parts.asked(coded.queries)
     return parts, _match(parts.pool, coded, pd.Index(parts.query_ids).get_indexer(coded.queries), metrics)

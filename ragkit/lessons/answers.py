@@ -193,7 +193,7 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "02.2": Exercise(
         "Into how many chunks does fieldguide fall at size=400, overlap=0?",
-        "Every row of what rk.chunk gives is a chunk.",
+        "Every row of what rk.chunk gives is a chunk. Without overlap=0, a fifth of size is shared.",
         lambda: len(chunk(_class("fieldguide").data.docs, size=400, overlap=0)),
     ),
     "02.3": Exercise(
@@ -248,7 +248,8 @@ EXERCISES: dict[str, Exercise] = {
         lambda: _wins("keyword", "vector"),
     ),
     "05.3": Exercise(
-        "If an oracle chose the better of the two for each query, what would the mean be, to 3 decimals?",
+        "If an oracle chose the better of the two for each query, what would the mean nDCG@10 be, "
+        "to three decimals?",
         "Which number would the oracle get for a single query? Then for all of them.",
         lambda: float(_by_query("keyword").combine(_by_query("vector"), max).mean()),
         3,
@@ -268,7 +269,8 @@ EXERCISES: dict[str, Exercise] = {
     "06.3": Exercise(
         "With method='linear': how wide is the plateau of recall@10 on fieldguide at tolerance 0.01, "
         "from its lowest keyword weight to its highest, to three decimals?",
-        "The path above knows another measure; make one for this, and ask for its best weight.",
+        "The path above knows another measure; make one for this. In its best weight at that tolerance, "
+        "take plateau_to - plateau_from; weight_from to weight_to is the best interval alone.",
         lambda: _plateau("recall@10", 0.01),
         3,
     ),
@@ -283,7 +285,8 @@ EXERCISES: dict[str, Exercise] = {
         _diverse_second,
     ),
     "07.3": Exercise(
-        "relevance 0.8, greatest similarity to a pick 0.6, lambda 0.7: what is the MMR score?",
+        "Relevance 0.8, greatest similarity to a pick 0.6, lambda 0.7: what is the MMR score, "
+        "to two decimals?",
         "The formula stands under the first table of the notebook.",
         lambda: 0.7 * 0.8 - 0.3 * 0.6,
         2,

@@ -9,6 +9,7 @@ from dataclasses import replace
 from html import escape
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ragkit.frames import check_choice
@@ -97,8 +98,14 @@ def _not_a_number(answer: Any) -> str:
             return f"got the text {answer!r}."
         return f"got the text {answer!r}. Write it without quotes."
     if isinstance(answer, bool) or not isinstance(answer, numbers.Real):
-        return f"got an object of type {type(answer).__name__}."
+        inside = " Take the number out of it, with .item()." if _holds_one_number(answer) else ""
+        return f"got an object of type {type(answer).__name__}.{inside}"
     return ""
+
+
+def _holds_one_number(answer: Any) -> bool:
+    """Say whether an answer is a Series or an array of one number."""
+    return isinstance(answer, (pd.Series, np.ndarray)) and answer.size == 1 and answer.dtype.kind in "iuf"
 
 
 def _near_miss(exercise: Exercise, answer: Any, solution: Any) -> str:
@@ -109,7 +116,8 @@ def _near_miss(exercise: Exercise, answer: Any, solution: Any) -> str:
         return "" if float(answer).is_integer() else "The answer is a whole number."
     if _agrees(exercise, answer / 100, solution):
         return "Give a fraction, not percent."
-    if any(_agrees(replace(exercise, digits=d), answer, solution) for d in range(2, exercise.digits)):
+    fewer = [d for d in range(2, exercise.digits) if round(float(answer), d) == answer]  # decimals given
+    if any(_agrees(replace(exercise, digits=d), answer, solution) for d in fewer):
         return f"Give more decimals: {exercise.digits} are asked for."
     return ""
 

@@ -251,7 +251,8 @@ def warn_about(scored: Mapping[str, Scored]) -> None:
         warn(
             f"no query_id of {_names(foreign)} ({some(one.unjudged, 2)}) is in qrels "
             f"({some(one.instead, 2)}), so none of {'their' if len(foreign) > 1 else 'its'} results counts. "
-            "Search with the queries table, not only its texts: index.search(data.queries)."
+            "Search with the ids of the queries, not only their texts: index.search(data.queries), or "
+            "index.search({'q1': 'a text'})."
         )
     unjudged = {name: s.unjudged for name, s in scored.items() if s.unjudged and name not in foreign}
     if unjudged:

@@ -62,7 +62,7 @@ def test_callables_see_a_copy():
 
 def test_a_series_is_aligned_by_unit_id():
     assert mask(pd.Series({"c": True, "a": False, "b": True, "other": True})) == [False, True, True]
-    with pytest.raises(ValueError, match="lacks 1 unit ids: 'c'"):
+    with pytest.raises(ValueError, match=r"lacks 1 unit ids: 'c'; .*lambda docs"):
         mask(pd.Series({"a": True, "b": True}))
     with pytest.raises(TypeError, match="must hold booleans"):
         mask(pd.Series({"a": 1, "b": 0, "c": 1}))
@@ -75,7 +75,7 @@ def test_strings_are_never_evaluated(evil):
 
 
 def test_unknown_columns_are_named():
-    with pytest.raises(KeyError, match="'yeer'"):
+    with pytest.raises(KeyError, match=r"'yeer'.*Did you mean 'year'\?"):
         mask({"yeer": 2020})
     with pytest.raises(KeyError, match="or 1==1"):
         mask({"year` or 1==1 or `x": 1})
