@@ -241,7 +241,14 @@ class WordCounts(Store):
     def _count(self, frame: pd.DataFrame, postings: dict[str, Postings], cut: Tokenize) -> dict[str, Counts]:
         """Count the words of each field, without changing what the index finds."""
         check_frame(frame, self._fields, "docs")
-        return {field: postings[field].count(_texts(frame, field), cut) for field in self._fields}
+        vocab = next(iter(postings.values())).vocab
+        known = len(vocab)
+        try:
+            return {field: postings[field].count(_texts(frame, field), cut) for field in self._fields}
+        except BaseException:
+            while len(vocab) > known:  # a word that no postings know of would break every later search for it
+                vocab.popitem()
+            raise
 
     def _settle(self) -> None:
         """Merge counts that wait and close the gaps of documents that are gone."""

@@ -110,7 +110,7 @@ class Kept:
             if len(self.rows) >= n_rows:
                 return None
             weights = self.scorer.weigh(term, docs, tf)
-            if not weights.max() <= MOST_STEPS // 4 * self.step:
+            if not weights.max() <= MOST_STEPS // 4 * self.step > 0:
                 return None
             steps, counts = np.zeros(self.scorer.n, dtype=np.uint16), np.zeros(self.scorer.n, dtype=tf.dtype)
             steps[docs], counts[docs] = self.in_steps(weights), tf

@@ -33,6 +33,10 @@ class Ledgers(WordCounts):
         super()._unshare()
         self._last, self._scored_version = None, -1  # it scores the other's postings
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave kept weights out of pickles and deep copies: they are made again when they are needed."""
+        return self.__dict__ | {"_last": None, "_scored_version": -1}
+
     def _setting(
         self,
         k1: Any = None,

@@ -153,7 +153,7 @@ def _keys(scores: np.ndarray, ranks: np.ndarray, n_ranks: int) -> np.ndarray:
     keys. Scores that differ in those bits alone may change places, which :func:`_apart_or_equal` shows.
     """
     keys = (scores + 0.0).view(np.int64)  # the sum makes one of both zeros
-    if np.minimum.reduce(keys) < 0:  # below 0 the greater number is the lesser score
+    if np.minimum.reduce(keys, initial=0) < 0:  # below 0 the greater number is the lesser score
         keys ^= (keys >> 63) & np.int64(2**63 - 1)
     keys &= -1 << n_ranks.bit_length()
     keys |= ranks

@@ -1,5 +1,7 @@
 """The fast road of the search, which screens in whole numbers, against the plain one."""
 
+import copy
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
 
@@ -68,6 +70,31 @@ def test_scores_that_do_not_fit_into_steps_are_found(setting):
         pd.testing.assert_frame_equal(
             index.search(query, top_k=5, **setting), head_of(whole, 5), check_exact=True
         )
+
+
+def test_words_that_are_worth_nothing_are_passed_over():
+    # Under Robertson's idf a word of one document in two weighs 0, and so does every step.
+    index = rk.KeywordIndex(["x y", "x"], tokenizer=str.split, variant="robertson")
+    assert index.hits("x y", top_k=1)[0] == [] and index.search(["x", "y"], top_k=1).empty
+
+
+def test_a_filter_that_nothing_passes_empties_a_batch_after_ids_were_ranked():
+    index = rk.KeywordIndex({f"d{n}": f"w{n % 9}" for n in range(60)}, tokenizer=str.split)
+    index.search([f"w{n}" for n in range(9)], top_k=None)  # ties: ids are ranked
+    assert index.search(["w1", "w2"], top_k=3, where=lambda docs: docs["text"] == "no").empty
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda index: pickle.loads(pickle.dumps(index))])
+def test_a_copy_finds_the_same_and_takes_no_weights_along(again):
+    index = rk.KeywordIndex(collection(7, 900, 1.0), tokenizer=str.split)
+    queries = ["w0 w40", "w1 w2", "w90", "w50 w60"]
+    index.hits("w0")
+    size = len(pickle.dumps(index))
+    found = [index.hits(query, top_k=20) for query in queries]
+    assert index.stats()["memory"] > again(index).stats()["memory"] and len(pickle.dumps(index)) == size
+    for query, (ids, scores) in zip(queries, found):
+        mine, numbers = again(index).hits(query, top_k=20)
+        assert mine == ids and numbers.tolist() == scores.tolist()
 
 
 # ---------------------------------------------------------------- properties

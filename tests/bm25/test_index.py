@@ -262,6 +262,17 @@ def test_a_tokenizer_that_fails_leaves_the_index_as_it_was():
     assert index.ids == ["a"] and ids_of(index.search("fox")) == ["a"]
 
 
+def test_words_of_documents_that_were_refused_are_not_known():
+    docs = {"doc_id": ["a", "b"], "text": ["fox", "whale"], "title": ["red", "blue"]}
+    index = rk.KeywordIndex(pd.DataFrame(docs), fields={"text": 1.0, "title": 2.0})
+    before = index.search("fox")  # which settles the index
+    with pytest.raises(TypeError, match="title"):
+        index.add(pd.DataFrame({"doc_id": ["c"], "text": ["zebra"], "title": [5]}))
+    pd.testing.assert_frame_equal(index.search("fox zebra"), before, check_exact=True)
+    assert index.document_frequency("zebra") == 0
+    assert index.terms()["term"].tolist() == ["fox", "whale", "red", "blue"]
+
+
 def test_what_is_stored_is_a_copy(docs):
     index = rk.KeywordIndex(docs)
     docs.loc[0, "text"] = "changed"
