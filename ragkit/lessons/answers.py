@@ -14,7 +14,7 @@ from typing import Any
 from ragkit.bm25 import KeywordIndex
 from ragkit.chunking import chunk
 from ragkit.datasets import load_dataset
-from ragkit.diversity import lambda_for, mmr, mmr_path
+from ragkit.diversity import mmr, mmr_path
 from ragkit.embedding import TableEmbedder
 from ragkit.experiment import per_query, sweep, tune
 from ragkit.explain import funnel, funnel_stages
@@ -137,14 +137,6 @@ def _settings_added() -> int:
         kept = Path(folder) / "sweep.jsonl"
         before = _settings_done({"k1": [0.9, 1.2], "b": [0.4, 0.75, 1.0]}, kept)
         return _settings_done({"k1": [0.9, 1.2], "b": [0.2, 0.4, 0.75, 1.0]}, kept) - before
-
-
-def _astronauts_from() -> float:
-    """Find the lowest lambda from which Project Mercury is among the eight, all the way to 1."""
-    run, store = _mercury()
-    spans = lambda_for(run, store, run["query_id"].iloc[0], "project-mercury", top_k=5)
-    inside = spans[spans["selected"]]
-    return float(inside["lambda_from"].min())
 
 
 def _weights_sweep_rows() -> int:
