@@ -161,8 +161,6 @@ class Tokenizer:
         list of str
             Words in order, repeated as often as they stand.
         """
-        if not isinstance(text, str):
-            raise TypeError(f"a tokenizer cuts a str; got {text!r} of type {type(text).__name__}.")
         words = self.words(text)
         drop, shortest = self.dropped, self.min_length
         if self.stem is None:
@@ -193,6 +191,7 @@ class Tokenizer:
         str
             The levelled text.
         """
+        _check_text(text)
         if self.normal_form is not None and not text.isascii():
             text = unicodedata.normalize(self.normal_form, text)  # type: ignore[arg-type]
         if self.case == "fold":
@@ -282,7 +281,13 @@ class Tokenizer:
         >>> Tokenizer().spans("Red, the FOX")
         [(0, 3, ['red']), (5, 8, []), (9, 12, ['fox'])]
         """
+        _check_text(text)
         return [(m.start(), m.end(), self(m.group())) for m in re.finditer(r"\S+", text.translate(_WORDS))]
+
+
+def _check_text(text: str) -> None:
+    if not isinstance(text, str):
+        raise TypeError(f"a tokenizer cuts a str; got {text!r} of type {type(text).__name__}.")
 
 
 def has_unspaced(word: str) -> bool:

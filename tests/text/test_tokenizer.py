@@ -102,6 +102,13 @@ def test_a_tokenizer_is_a_frozen_value():
 # --- bad input ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("method", ["__call__", "words", "normalize", "explain", "spans"])
+@pytest.mark.parametrize("value", [["red", "fox"], None, b"fox", 3])
+def test_what_is_no_string_is_refused_by_every_method(method, value):
+    with pytest.raises(TypeError, match=f"a tokenizer cuts a str; got .* of type {type(value).__name__}."):
+        getattr(Tokenizer(), method)(value)
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
