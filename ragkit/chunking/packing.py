@@ -234,21 +234,21 @@ class _Packer:
         self.back_inside = [level for level in self.back if not level.breaks]  # where no line break is near
         # The kinds that come before this one need line breaks.
         self.inner = next((k for k, level in enumerate(self.usable) if not level.breaks), 0)
-        # From `unbroken` to `clear` no line break stands; nobody looks for them where no kind needs them.
-        self.unbroken, self.clear = len(ruler.text), -1 if self.inner else len(ruler.text)
 
     def spans(self, start: int, stop: int) -> list[Span]:
         """Cut from `start` to `stop`, which are not white space."""
         text, ruler, usable, soft = self.ruler.text, self.ruler, self.usable, self.soft
         inner, least, finest, last_cut = self.inner, self.least, len(self.levels) - 1, ruler.last_cut
         overlap, reach, lap = ruler.overlap, ruler.reach, ruler.lap
+        breaks = usable[0].breaks if inner else None
+        unbroken = clear = -1  # from the one to the other no line break stands
         spans: list[Span] = []
         floor, kind = start, 0
         while floor < stop:
-            if overlap and self.clear < floor:  # beside an overlap most paragraphs do not fit
-                self._look_ahead(floor)
+            if breaks and clear < floor:
+                unbroken, clear = floor, breaks.next(floor, floor + _FAR)
             # Most chunks end at the coarsest kind of boundary, or the coarsest that needs no line break.
-            first = inner if stop > floor + reach < self.clear else 0
+            first = inner if stop > floor + reach < clear else 0
             end, broken, kind = last_cut(usable[first], start, floor, stop), kind, first
             if end < 0 or (least and end < stop):
                 start, end, kind = self._cut_one(start, floor, stop, broken, first)
@@ -260,27 +260,24 @@ class _Packer:
             before, start = start, skip_blank(text, end)
             floor = start
             if overlap:
-                inside = self.unbroken < end - lap and end <= self.clear
+                inside = unbroken < end - lap and end <= clear
                 back = self.levels[: kind + 1] if kind >= soft else self.back_inside if inside else self.back
                 begin = ruler.step_back(back, before, end, end)
                 if begin >= 0:
                     start = begin
         return spans
 
-    def _cut_one(self, start: int, floor: int, stop: int, broken: int, tried: int) -> tuple[int, int, int]:
+    def _cut_one(self, start: int, floor: int, stop: int, broken: int, first: int) -> tuple[int, int, int]:
         """Find the next chunk and the kind of its end; it starts later where a smaller overlap makes room.
 
         `start` is where it should begin, `floor` that after which it must add text; `broken` is the kind of
-        the cut before: coarser pieces are broken there anyway; `tried` is the kind that gave no cut, or one
-        that is too early.
+        the cut before: coarser pieces are broken there anyway; `first` is the coarsest kind that may have a
+        cut here, and has given none, or one that is too early.
         """
         best = (start, -1, 0)
-        if self.clear < floor:
-            self._look_ahead(floor)
-        first = self.inner if stop > floor + self.ruler.reach < self.clear else 0
         for kind in range(first, len(self.usable)):
             level, begin = self.usable[kind], start
-            end = self.ruler.last_cut(level, start, floor, stop) if self.least or kind != tried else -1
+            end = self.ruler.last_cut(level, start, floor, stop) if self.least or kind > first else -1
             if end < 0:
                 if start == floor or kind < broken:
                     continue
@@ -296,12 +293,6 @@ class _Packer:
             return best
         # Not even the finest piece fits: it is kept whole.
         return floor, min(self.usable[-1].after(floor), stop), len(self.usable) - 1
-
-    def _look_ahead(self, floor: int) -> None:
-        """Find the stretch without line breaks that begins at `floor`."""
-        breaks = self.usable[0].breaks
-        if breaks:
-            self.unbroken, self.clear = floor, breaks.next(floor, floor + _FAR)
 
     def _make_room(self, level: Boundaries, start: int, floor: int, stop: int) -> Span:
         """Shorten the overlap so far that the next piece of a kind fits; (floor, -1) where it never does."""
