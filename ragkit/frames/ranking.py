@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ragkit.frames.checks import check_frame
-from ragkit.frames.ids import as_ids, id_array
+from ragkit.frames.ids import as_ids, id_ranks
 from ragkit.frames.messages import some
 from ragkit.frames.mixups import brief
 
@@ -101,7 +101,7 @@ def tie_order(groups: np.ndarray, scores: np.ndarray, units: Any) -> np.ndarray:
     if isinstance(names, np.ndarray) and names.dtype.kind == "i":
         id_rank = names
     else:
-        _, id_rank = np.unique(id_array(names).astype(str), return_inverse=True)
+        id_rank = id_ranks(names)
     key = run_of_ties * (int(id_rank.max()) + 1) - id_rank  # one number sorts faster than two
     order[places] = rows[np.argsort(key, kind="stable")]
     return order

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ragkit.frames.checks import is_bool
 from ragkit.frames.coerce import as_docs, deep_copy
-from ragkit.frames.ids import as_ids, id_array
+from ragkit.frames.ids import as_ids, id_array, id_ranks
 from ragkit.frames.messages import guess, some
 from ragkit.frames.ranking import unit_column
 from ragkit.frames.where import where_mask
@@ -394,7 +394,7 @@ class DocTable:
             self._asked += len(slots)
             if 2 * self._asked < self._size:  # sorting all ids pays when about so many have been compared
                 return self.names[slots]
-            self._rank = np.unique(self.names.astype(str), return_inverse=True)[1].astype(np.int64)
+            self._rank = id_ranks(self.names)
         return self._rank[slots]
 
 

@@ -14,6 +14,7 @@ METRICS = ("cosine", "dot", "euclidean")
 _SCORES = 8_000_000  # scores computed at a time: they should stay near the processor
 _NARROWEST = 8192  # columns of one matrix product at least
 _QUERIES = 1024  # queries of one matrix product
+_TIE = 2e-11  # similarities that are equal by the tie rule, in 12 digits, are nearer than this, relatively
 _PAIRS = 512  # pairs of vectors compared at a time
 _COLUMNS = 1 << 29  # bytes up to which the vectors are kept transposed as well, which products read faster
 
@@ -187,18 +188,22 @@ class Product:
     Attributes
     ----------
     room : ndarray, shape (m,)
-        How far rounding can move a score: a sum of d products is off by at most ``d eps |q| |x|``.
+        How far below another a score may lie that is no worse: a sum of d products is off by at most
+        ``d eps |q| |x|``, and similarities that agree in 12 digits are ties, which ids decide.
     """
 
     def __init__(self, matrix: Matrix, queries: np.ndarray, metric: str, width: int):
         self.rows, self.columns, self.metric, dtype = matrix.rows, matrix.columns, metric, matrix.rows.dtype
         self.units = normalize_rows(queries.astype(np.float64)).astype(dtype)
         self.query_lengths, longest = row_lengths(queries), float(matrix.lengths.max())
-        scale = np.ones(len(queries)) if metric == "cosine" else np.full(len(queries), longest)
+        scale = tied = np.ones(len(queries)) if metric == "cosine" else np.full(len(queries), longest)
         if metric == "euclidean":
-            scale = longest * (self.query_lengths + longest)
+            farthest = self.query_lengths + longest
+            # Where 1 / (1 + D) changes by a part t of itself, D^2 / 2 changes by t D (1 + D).
+            scale, tied = longest * farthest, farthest * (1 + farthest)
             self.half = (0.5 * matrix.lengths**2).astype(dtype)
-        self.room = (2 * (matrix.rows.shape[1] + 4) * np.finfo(dtype).eps * scale).astype(dtype)
+        rounding = 2 * (matrix.rows.shape[1] + 4) * np.finfo(dtype).eps
+        self.room = (rounding * scale + _TIE * tied).astype(dtype)
         self.directions = self.columns is not None or (metric == "cosine" and not matrix.plain)
         self.factor = None  # from what is multiplied, the vector or its direction, to what is wanted
         if self.directions and metric != "cosine":

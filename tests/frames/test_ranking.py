@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -67,6 +69,22 @@ def test_a_document_keeps_its_best_chunk_and_ranks_close_up():
         ["q", "b#0", 2],
         ["p", "a#0", 1],
     ]
+
+
+@pytest.mark.parametrize("wide", [1, 10_000])
+def test_one_wide_id_does_not_widen_all(wide):
+    # An array of str would take four bytes for each character of the widest, for each id: 160 MB here.
+    ids = [f"d{n:04}" for n in range(4000)] + ["d" * wide]
+    tracemalloc.start()
+    try:
+        ranked = rk.rank_by_score(pd.DataFrame({"query_id": "q", "doc_id": ids, "score": 1.0}))
+        index = rk.KeywordIndex(dict.fromkeys(ids, "fox"))
+        found = index.hits("fox", top_k=None)[0]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert ranked["doc_id"].tolist() == found == sorted(ids, reverse=True)
+    assert peak < 50e6
 
 
 # --- properties -------------------------------------------------------------------------------------------

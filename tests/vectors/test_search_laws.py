@@ -71,6 +71,21 @@ def test_the_order_is_that_of_the_scores_that_the_user_sees():
     pd.testing.assert_frame_equal(rk.rank_by_score(run.drop(columns="rank")), run)
 
 
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("dtype, size", [(np.float64, 1.0), (np.float64, 1e-10), (np.float32, 1e-10)])
+def test_similarities_that_agree_in_12_digits_are_ties_among_candidates_too(metric, dtype, size):
+    # Each angle is a hair wider than the one before: similarities fall in digits past the 12th, ids rise.
+    angles = 1 + np.r_[np.arange(40) * 1e-14, np.linspace(0.1, 0.5, 200)]
+    rows = (size * np.c_[np.cos(angles), np.sin(angles)]).astype(dtype)
+    store = store_of(rows, metric)
+    query = size * np.array([1.0, 0.2])
+    whole = store.search(vectors=query, top_k=None)["doc_id"].tolist()
+    if metric == "cosine" and dtype == np.float64:
+        assert whole[:2] == ["d0039", "d0038"]
+    for k in (1, 5, 50):
+        assert store.search(vectors=query, top_k=k)["doc_id"].tolist() == whole[:k]
+
+
 # ---------------------------------------------------------------- laws
 
 
