@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -102,7 +103,8 @@ class Scorer:
             self.norm = self.formula.norm(fields[0].lengths, self.average[0], self.b[0])
         self._prior: np.ndarray | None = None
         self._df: np.ndarray = sum(p.df for p in fields)  # type: ignore[assignment]
-        self.fast = FastSearch(self, room)
+        # A proxy, since a circle would keep every past setting's weights until garbage is next collected.
+        self.fast = FastSearch(weakref.proxy(self), room)
 
     # ---------------------------------------------------------------- weights of a term
 

@@ -1,7 +1,9 @@
 """The fast road of the search, which screens in whole numbers, against the plain one."""
 
 import copy
+import gc
 import pickle
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
 
@@ -95,6 +97,18 @@ def test_a_copy_finds_the_same_and_takes_no_weights_along(again):
     for query, (ids, scores) in zip(queries, found):
         mine, numbers = again(index).hits(query, top_k=20)
         assert mine == ids and numbers.tolist() == scores.tolist()
+
+
+def test_what_one_setting_kept_is_freed_as_soon_as_another_is_searched():
+    index = rk.KeywordIndex(collection(8, 900, 1.0), tokenizer=str.split)
+    index.search("w0 w40", k1=0.5, top_k=5)
+    past = weakref.ref(index._last)
+    gc.disable()  # what only the collector of garbage frees piles up under a slider
+    try:
+        index.search("w0 w40", k1=0.7, top_k=5)
+        assert past() is None
+    finally:
+        gc.enable()
 
 
 # ---------------------------------------------------------------- properties
