@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragkit.bm25.kept import MOST_STEPS, Kept, Row, Term, is_rare
+from ragkit.frames.ranking import NEAR
 from ragkit.frames.topk import lower_bound
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ Rare = list[tuple[Term, int]]  # and how often the query holds it
 Frequent = list[tuple[Row, int]]
 
 _LARGE = 1e300  # scores above are left to the plain road
-_TIE = 1e-11  # scores that are equal by the tie rule, in 12 digits, are nearer than this
 _ABOVE_0 = 5e-324  # the smallest number there is
 _NUMBERS = np.arange(1 << 16, dtype=np.uint16)
 
@@ -136,7 +136,7 @@ class FastSearch:
     def _sure(self, upper: np.ndarray, frequent: Frequent, top_k: int) -> float:
         """Bound the `top_k`-th best score from below, of scores to which rounded weights are added."""
         rounded = self.kept.step * sum(count for _, count in frequent)
-        return lower_bound(upper, top_k) * (1 - _TIE) - rounded
+        return lower_bound(upper, top_k) * (1 - NEAR) - rounded
 
     def _whole(self, docs: np.ndarray, scores: np.ndarray, frequent: Frequent) -> np.ndarray:
         """Add the exact weights of frequent terms to the scores of some documents, in place."""
@@ -231,7 +231,7 @@ def add_up(weights: np.ndarray, early: np.ndarray, last: np.ndarray) -> np.ndarr
 def cut_of(scores: np.ndarray, top_k: int) -> float:
     """Bound what the best reach: above 0, and ties with the last of them are not below."""
     cut = lower_bound(scores, top_k) if top_k < len(scores) else 0.0
-    return max(cut * (1 - _TIE), _ABOVE_0)
+    return max(cut * (1 - NEAR), _ABOVE_0)
 
 
 def is_sound(cut: float) -> bool:

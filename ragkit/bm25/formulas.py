@@ -14,7 +14,8 @@ import numpy as np
 
 def length_norm(dl: Any, avgdl: float, b: float) -> Any:
     """Compare a length with the average: ``1 - b + b dl / avgdl``; the ratio is 0 where no word is at all."""
-    return 1 - b + b * (np.asarray(dl, dtype=np.float64) / avgdl if avgdl > 0 else 0.0)
+    dl = np.asarray(dl, dtype=np.float64)
+    return 1 - b + b * (dl / avgdl if avgdl > 0 else np.zeros_like(dl))
 
 
 def idf_lucene(df: Any, N: int) -> Any:

@@ -38,6 +38,10 @@ def unit_column(frame: pd.DataFrame, what: str = "run") -> str:
     return "doc_id"
 
 
+#: Scores that agree in 12 digits differ by at most half this part of themselves.
+NEAR = 2e-11
+
+
 def round_significant(scores: np.ndarray) -> np.ndarray:
     """Round to the digits in which scores are compared: 12 for float64, 6 for float32.
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ragkit.frames.coerce import as_run, empty_run
 from ragkit.frames.messages import some
-from ragkit.frames.ranking import group_codes, ranks_within, round_significant
+from ragkit.frames.ranking import NEAR, group_codes, ranks_within, round_significant
 from ragkit.frames.table import DocTable
 
 Found = tuple[np.ndarray, np.ndarray]  # what one query found: slots and their scores
@@ -85,7 +85,7 @@ def best_first(slots: np.ndarray, scores: np.ndarray, table: DocTable, top_k: in
             return slots[order[:top_k]], falling[:top_k]
         order = np.lexsort((ranks, scores))[::-1]
     falling = scores[order]
-    near = (falling[:-1] - falling[1:]) <= _NEAR * np.abs(falling[1:])
+    near = (falling[:-1] - falling[1:]) <= NEAR * np.abs(falling[1:])
     if top_k is not None and top_k < len(order):
         apart = np.flatnonzero(~near[top_k - 1 :])[:1]
         end = top_k + int(apart[0]) if len(apart) else len(order)  # what may tie with the last one stays
@@ -129,7 +129,7 @@ def best_first_of_each(
     order += np.repeat(ends[:-1], np.diff(ends))
     ordered, falling = slots[order], scores[order]
     gaps = falling[:-1] - falling[1:]
-    near = gaps <= _NEAR * np.abs(falling[1:])
+    near = gaps <= NEAR * np.abs(falling[1:])
     if ranks is not None:
         near &= gaps != 0  # equal scores are in the order of their ids
     near[ends[(ends > 0) & (ends < len(slots))] - 1] = False  # between two queries
@@ -142,7 +142,6 @@ def best_first_of_each(
     ]
 
 
-_NEAR = 2e-11  # scores that agree in 12 digits are nearer than this; where none are, no ids need comparing
 _SHORT = 24  # lists up to this length are ordered by plain Python, which costs less than arrays do
 
 
@@ -163,7 +162,7 @@ def _keys(scores: np.ndarray, ranks: np.ndarray, n_ranks: int) -> np.ndarray:
 def _apart_or_equal(falling: np.ndarray) -> bool:
     """Say whether scores fall, and no two are equal in 12 digits but not in all."""
     gaps = falling[:-1] - falling[1:]
-    near = gaps <= _NEAR * max(abs(falling.item(0)), abs(falling.item(-1)))
+    near = gaps <= NEAR * max(abs(falling.item(0)), abs(falling.item(-1)))
     return np.count_nonzero(near) == np.count_nonzero(gaps == 0)
 
 
@@ -174,7 +173,7 @@ def _few_first(slots: np.ndarray, scores: np.ndarray, table: DocTable, top_k: in
     start = 0
     while start < kept:
         end = start + 1
-        while end < len(rows) and rows[end - 1][0] - rows[end][0] <= _NEAR * abs(rows[end][0]):
+        while end < len(rows) and rows[end - 1][0] - rows[end][0] <= NEAR * abs(rows[end][0]):
             end += 1
         if end - start > 1:
             rows[start:end] = _in_tie_order(rows[start:end], slots, table)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ragkit.frames.ranking import NEAR
 
-def top_candidates(scores: np.ndarray, top_k: int | None, slack: float = 1e-11) -> np.ndarray:
+
+def top_candidates(scores: np.ndarray, top_k: int | None, slack: float = NEAR) -> np.ndarray:
     """Find the rows that may be among the `top_k` best, ties at the cut included.
 
     Parameters
@@ -14,7 +16,7 @@ def top_candidates(scores: np.ndarray, top_k: int | None, slack: float = 1e-11) 
         Scores; ``-inf`` marks rows that are out.
     top_k : int or None
         How many are wanted; None for all.
-    slack : float, default=1e-11
+    slack : float, default=2e-11
         How far below the best `top_k`, relative to their size, a score may still be equal to them.
 
     Returns

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ragkit.frames.ranking import NEAR
 from ragkit.similarity import normalize_rows, row_distances, row_lengths, row_products
 
 #: Similarities by the name that ``metric=`` takes.
@@ -14,7 +15,6 @@ METRICS = ("cosine", "dot", "euclidean")
 _SCORES = 8_000_000  # scores computed at a time: they should stay near the processor
 _NARROWEST = 8192  # columns of one matrix product at least
 _QUERIES = 1024  # queries of one matrix product
-_TIE = 2e-11  # similarities that are equal by the tie rule, in 12 digits, are nearer than this, relatively
 _PAIRS = 512  # pairs of vectors compared at a time
 _COLUMNS = 1 << 29  # bytes up to which the vectors are kept transposed as well, which products read faster
 
@@ -203,7 +203,7 @@ class Product:
             scale, tied = longest * farthest, farthest * (1 + farthest)
             self.half = (0.5 * matrix.lengths**2).astype(dtype)
         rounding = 2 * (matrix.rows.shape[1] + 4) * np.finfo(dtype).eps
-        self.room = (rounding * scale + _TIE * tied).astype(dtype)
+        self.room = (rounding * scale + NEAR * tied).astype(dtype)
         self.directions = self.columns is not None or (metric == "cosine" and not matrix.plain)
         self.factor = None  # from what is multiplied, the vector or its direction, to what is wanted
         if self.directions and metric != "cosine":

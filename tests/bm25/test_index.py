@@ -200,6 +200,13 @@ def test_a_lower_bound_pays_only_words_that_are_there(variant):
     assert len(index.search("lime")) == 2
 
 
+def test_documents_without_a_word_are_searched_and_explained():
+    index = rk.KeywordIndex(["", "", ""])
+    with pytest.warns(rk.RetrievalWarning):
+        assert index.search_settings("fox", [{}, {"b": 0.2}], top_k=1).empty
+    assert index.explain("fox", "1")[["tf", "length_norm", "contribution"]].values.tolist() == [[0, 0.25, 0]]
+
+
 def test_an_empty_index_and_empty_documents_give_no_rows_and_no_numpy_warnings():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
