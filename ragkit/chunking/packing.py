@@ -2,8 +2,8 @@
 
 A chunk ends at the last cut of the coarsest kind of boundary that its room holds, and the next one begins at
 the earliest piece that still lies within the overlap. Kinds that need a line break are passed over where
-there is none. How much room there is, is asked of a ruler: one for characters, which only adds and subtracts, and
-one that measures slices with any length function.
+there is none. How much room there is, is asked of a ruler: one for characters, which only adds and
+subtracts, and one that measures slices with any length function.
 """
 
 from __future__ import annotations
