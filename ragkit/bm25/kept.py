@@ -59,6 +59,7 @@ class Kept:
         self.nbytes = 0
         self.terms: dict[int, Term] = {}
         self.rows: dict[int, Row] = {}
+        self._refused: set[int] = set()  # no rows, now or later: rows are not forgotten
 
     @cached_property
     def step(self) -> float:
@@ -103,24 +104,31 @@ class Kept:
     def row(self, term: int) -> Row | None:
         """Give a frequent term as a row: None where there is no room for it, or steps are too small."""
         kept = self.rows.get(term)
-        if kept is None:
-            docs, tf = self.scorer.counts(term)
-            size = (2 + tf.itemsize) * self.scorer.n
-            n_rows = 3 * self.room // 4 // size
-            if len(self.rows) >= n_rows:
-                return None
-            weights = self.scorer.weigh(term, docs, tf)
-            if not weights.max() <= MOST_STEPS // 4 * self.step > 0:
-                return None
-            steps, counts = np.zeros(self.scorer.n, dtype=np.uint16), np.zeros(self.scorer.n, dtype=tf.dtype)
-            steps[docs], counts[docs] = self.in_steps(weights), tf
-            kept = Row(steps, counts, self.scorer.idf(len(docs)), weights.max().item())
-            with _KEEPING:
-                if term not in self.rows and len(self.rows) < n_rows:
-                    self.rows[term] = kept
-                    self._make_room(size)
-                    self.nbytes += size
+        if kept is None and term not in self._refused:
+            kept = self._make_row(term)
+            if kept is None:
+                self._refused.add(term)
         return kept
+
+    def _make_row(self, term: int) -> Row | None:
+        """Make a row and keep it, unless another thread has taken the room meanwhile."""
+        docs, tf = self.scorer.counts(term)
+        size = (2 + tf.itemsize) * self.scorer.n
+        n_rows = 3 * self.room // 4 // size
+        if len(self.rows) >= n_rows:
+            return None
+        weights = self.scorer.weigh(term, docs, tf)
+        if not weights.max() <= MOST_STEPS // 4 * self.step > 0:
+            return None
+        steps, counts = np.zeros(self.scorer.n, dtype=np.uint16), np.zeros(self.scorer.n, dtype=tf.dtype)
+        steps[docs], counts[docs] = self.in_steps(weights), tf
+        made = Row(steps, counts, self.scorer.idf(len(docs)), weights.max().item())
+        with _KEEPING:
+            if term not in self.rows and len(self.rows) < n_rows:
+                self.rows[term] = made
+                self._make_room(size)
+                self.nbytes += size
+        return made
 
     def _make_room(self, size: int) -> None:
         """Forget the oldest terms where there is no room, a quarter of it at a time."""

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import ragkit as rk
 from ragkit.bm25 import together
 from ragkit.bm25.fast import FastSearch
+from ragkit.bm25.kept import Kept
 
 VARIANTS = ["bm25", "lucene", "robertson", "atire", "bm25l", "bm25+", "tfidf"]
 WORDS = [f"w{n}" for n in range(120)]
@@ -97,6 +98,15 @@ def test_a_copy_finds_the_same_and_takes_no_weights_along(again):
     for query, (ids, scores) in zip(queries, found):
         mine, numbers = again(index).hits(query, top_k=20)
         assert mine == ids and numbers.tolist() == scores.tolist()
+
+
+def test_a_term_that_can_be_no_row_is_tried_once(monkeypatch):
+    # Over fields its postings are joined for the trial, which costs more than the rest of a search.
+    tried = []
+    monkeypatch.setattr(Kept, "_make_row", lambda self, term: tried.append(term))
+    index = rk.KeywordIndex(collection(9, 900, 0.3), fields={"text": 1.0, "title": 0.3}, tokenizer=str.split)
+    assert index.hits("w0 w1", top_k=5)[0] == index.hits("w0 w1", top_k=5)[0]
+    assert len(tried) == 1
 
 
 def test_what_one_setting_kept_is_freed_as_soon_as_another_is_searched():
