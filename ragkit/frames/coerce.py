@@ -19,7 +19,6 @@ from ragkit.frames.mixups import brief, hint_for_item, refuse_mixup, warn_of_pat
 from ragkit.frames.ranking import (
     check_ranks,
     check_scores,
-    group_codes,
     rank_by_score,
     rank_order,
     unit_column,
@@ -204,9 +203,8 @@ def as_run(run: Any) -> pd.DataFrame:
     if "rank" not in frame.columns:
         check_frame(frame, ["query_id", unit, "score"], "run without ranks")
         return rank_by_score(frame)
-    codes, _ = group_codes(frame["query_id"])
     ranks = check_ranks(frame["rank"], frame["query_id"])
-    order = rank_order(codes, ranks, frame["query_id"])
+    order = rank_order(frame["query_id"], ranks)
     if frame["rank"].dtype != np.int64:
         frame = frame.assign(rank=ranks)
     scores = check_scores(frame["score"], frame["query_id"], frame[unit]) if "score" in frame else 1.0 / ranks

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ragkit.frames.checks import check_frame
-from ragkit.frames.ids import as_ids, id_ranks
+from ragkit.frames.ids import as_ids, id_array, id_ranks
 from ragkit.frames.messages import some
 from ragkit.frames.mixups import brief
 
@@ -90,8 +90,8 @@ def tie_order(groups: np.ndarray, scores: np.ndarray, units: Any) -> np.ndarray:
     ndarray of int, shape (n,)
         Row numbers in order.
     """
-    order = _descending(groups, scores)
-    same = _ties(groups[order], scores[order])
+    order, grouped = _descending(groups, scores)
+    same = _ties(grouped, scores[order])
     if not same.any():
         return order
     # Only tied rows need their ids compared: strings are slow, ties are few.
@@ -111,8 +111,11 @@ def tie_order(groups: np.ndarray, scores: np.ndarray, units: Any) -> np.ndarray:
     return order
 
 
-def _descending(groups: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Order rows by group, then by score from the highest; groups of one size sort as a matrix."""
+def _descending(groups: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Order rows by group, then by score from the highest, and give the groups in that order.
+
+    Groups of about one size sort as a matrix.
+    """
     order, grouped = None, groups
     if (groups[1:] < groups[:-1]).any():
         small = groups.max() < 2**16 and groups.min() >= 0
@@ -122,7 +125,7 @@ def _descending(groups: np.ndarray, scores: np.ndarray) -> np.ndarray:
     sizes = np.diff(np.r_[starts, len(groups)])
     widest = int(sizes.max(initial=0))
     if len(sizes) < 2 or widest * len(sizes) > 3 * len(groups):
-        return np.lexsort((-scores, groups))
+        return np.lexsort((-scores, groups)), grouped
     # One sort along the rows of a padded matrix; what stands in the padding sorts to the end.
     filled = np.arange(widest) < sizes[:, None]
     table = np.full(filled.shape, np.inf)
@@ -130,18 +133,19 @@ def _descending(groups: np.ndarray, scores: np.ndarray) -> np.ndarray:
     inside = np.argsort(table, axis=1)
     inside += starts[:, None]
     rows = inside[filled]
-    return rows if order is None else order[rows]
+    return (rows if order is None else order[rows]), grouped
 
 
 def _ties(groups: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """Say of each row but the first, in descending order of score, whether it ties with the row before."""
-    same = groups[1:] == groups[:-1]
-    # Rounding is dear: only neighbours that nearly agree can round to one number.
     digits = 6 if scores.dtype == np.float32 else 12
-    x = scores.astype(np.float64)
-    near = same & (x[:-1] - x[1:] <= 10.0 ** (1 - digits) * np.maximum(np.abs(x[:-1]), np.abs(x[1:])))
-    rows = np.flatnonzero(near)
-    same[:] = False
+    x = scores.astype(np.float64, copy=False)
+    higher, lower = x[:-1], x[1:]
+    same, equal = groups[1:] == groups[:-1], higher == lower
+    # Rounding is dear: only neighbours that nearly agree, but not in every digit, can round to one number.
+    near = higher - lower <= 10.0 ** (1 - digits) * np.maximum(np.abs(higher), np.abs(lower))
+    rows = np.flatnonzero(same & near & ~equal)
+    same &= equal
     same[rows] = round_significant(scores[rows]) == round_significant(scores[rows + 1])
     return same
 
@@ -324,24 +328,24 @@ def check_ranks(ranks: pd.Series, query: pd.Series) -> np.ndarray:
     return values.astype(np.int64)
 
 
-def rank_order(groups: np.ndarray, ranks: np.ndarray, query: pd.Series) -> np.ndarray | None:
-    """Order rows by group, then by rank, and check that no group uses a rank twice.
+def rank_order(query: pd.Series, ranks: np.ndarray) -> np.ndarray | None:
+    """Order rows by query, then by rank, and check that no query uses a rank twice.
 
     Parameters
     ----------
-    groups, ranks : ndarray of int, shape (n,)
-        Query of each row as a code, and its rank from 1.
     query : Series of str, shape (n,)
-        The same as ids, for the message.
+        Query of each row.
+    ranks : ndarray of int, shape (n,)
+        Its rank from 1.
 
     Returns
     -------
     ndarray of int, shape (n,) or None
         Row numbers in order; None when the rows already stand so.
     """
-    g, r = groups, ranks
-    if ((g[1:] > g[:-1]) | ((g[1:] == g[:-1]) & (r[1:] > r[:-1]))).all():
+    if _stand_in_order(query, ranks):
         return None
+    groups, _ = group_codes(query)
     order = _by_counting(groups, ranks)
     if order is None:
         order = np.lexsort((ranks, groups))
@@ -354,6 +358,16 @@ def rank_order(groups: np.ndarray, ranks: np.ndarray, query: pd.Series) -> np.nd
             "drop the rank column to have it ranked by score."
         )
     return order
+
+
+def _stand_in_order(query: pd.Series, ranks: np.ndarray) -> bool:
+    """Say whether the rows of each query stand together and its ranks rise; ids need no numbers for that."""
+    ids = query.cat.codes.to_numpy() if isinstance(query.dtype, pd.CategoricalDtype) else id_array(query)
+    new = ids[1:] != ids[:-1]
+    if not (new | (ranks[1:] > ranks[:-1])).all():
+        return False
+    heads = ids[np.r_[True, new]] if len(ids) else ids
+    return len(pd.unique(heads)) == len(heads)
 
 
 def _by_counting(groups: np.ndarray, ranks: np.ndarray) -> np.ndarray | None:
