@@ -242,6 +242,14 @@ def test_a_store_is_no_run_and_no_documents(index, store, run):
     )
 
 
+def test_runs_given_to_fuse_one_by_one_are_told_to_come_in_a_dict():
+    run = {"q": {"a": 1.0}}
+    assert said(TypeError, rk.fuse, run, run) == (
+        'fuse takes its runs in one dict, not as 2 arguments: fuse({"keyword": run, "vector": other}). '
+        "The names stand in the columns of the result."
+    )
+
+
 @pytest.mark.parametrize("wrong", ["index", None, "store", len])
 def test_what_holds_no_vectors_is_named(wrong, run, index):
     given = index if wrong == "index" else wrong

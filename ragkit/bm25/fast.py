@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragkit.bm25.kept import MOST_STEPS, Kept, Row, Term, is_rare
+from ragkit.bm25.kept import MOST_STEPS, Kept, Row, Term, are_few, is_rare
 from ragkit.frames.ranking import NEAR
 from ragkit.frames.topk import lower_bound
 
@@ -60,9 +60,9 @@ class FastSearch:
         postings = sum(len(term.docs) for term, _ in rare)
         found = None
         # With frequent terms and many to be found, looking at few documents loses against whole rows.
-        if 4 * postings < self.n and (not frequent or 100 * top_k <= postings):
+        if are_few(postings, self.n) and (not frequent or 100 * top_k <= postings):
             found = self._among_few(rare, frequent, top_k, allowed)
-        return found or self._among_all(rare, frequent, top_k, allowed)
+        return self._among_all(rare, frequent, top_k, allowed) if found is None else found
 
     def _frequent(self, ordered: list[tuple[int, int, int]]) -> Frequent:
         """Give the last terms as rows: those of more than a sixth of the documents, where there is room."""
@@ -84,7 +84,7 @@ class FastSearch:
     # ---------------------------------------------------------------- few postings
 
     def _among_few(self, rare: Rare, frequent: Frequent, top_k: int, allowed: np.ndarray | None) -> Best:
-        """Choose among the documents that hold a rarer term; None where one without may be among the best."""
+        """Choose among the documents that hold a rarer term; None where others may be better."""
         rows, weights = _gather(rare, allowed)
         scores = self._add_up(rows, weights)
         if frequent:
@@ -171,7 +171,7 @@ class FastSearch:
                 return None
             docs = (steps >= cut).nonzero()[0]
             keep = (steps[rows] >= cut).nonzero()[0]
-            place = paper
+            place = paper  # overwrites the steps, which are not needed any more
             place[docs] = np.arange(len(docs), dtype=np.int32)
             scores = np.bincount(place[rows[keep]], weights[keep], len(docs)).astype(np.float64, copy=False)
             return docs, self._whole(docs, scores, frequent)
@@ -235,5 +235,5 @@ def cut_of(scores: np.ndarray, top_k: int) -> float:
 
 
 def is_sound(cut: float) -> bool:
-    """Say whether scores are numbers that can be told apart; where not, the plain road is taken."""
+    """Say whether scores above this cut can be told apart; where not, the plain road is taken."""
     return cut < _LARGE

@@ -90,9 +90,8 @@ class Variant(NamedTuple):
     delta: float
     source: str
     norm: Callable[..., Any] = length_norm
-    by_field: bool = (
-        True  # whether the weight depends on tf and norm through tf / norm alone, so that BM25F holds
-    )
+    # Whether the weight depends on tf and norm through tf / norm alone, so that BM25F holds.
+    by_field: bool = True
 
 
 #: The variants by the name that ``variant=`` takes.

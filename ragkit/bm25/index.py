@@ -50,6 +50,10 @@ class KeywordIndex(Ledgers):
         BM25F: ``{"title": 3.0, "text": 1.0}`` searches several columns; a word's counts are weighted and
         levelled by length within each before they saturate together. `b` may then be a dict by column.
 
+    Notes
+    -----
+    Threads may search one index at once, but not while another one changes it.
+
     See Also
     --------
     VectorStore : Search by the angle between vectors.
@@ -311,7 +315,7 @@ class KeywordIndex(Ledgers):
         return out
 
     def hits(self, query: str, *, top_k: int | None = 10, where: Any = None) -> tuple[list[str], np.ndarray]:
-        """Search one query without making a frame: the same hits for a sixth of the time.
+        """Search one query by the index's own parameters, without making a frame, for a sixth of the time.
 
         Parameters
         ----------
@@ -325,7 +329,7 @@ class KeywordIndex(Ledgers):
         Returns
         -------
         ids : list of str
-            Unit ids, best first; by the index's own parameters.
+            Unit ids, best first.
         scores : ndarray of float64
             Their scores.
 

@@ -43,6 +43,11 @@ def is_rare(df: int, n: int) -> bool:
     return 6 * df <= n
 
 
+def are_few(postings: int, n: int) -> bool:
+    """Say whether looking at a query's postings alone costs less than looking at every document."""
+    return 4 * postings < n
+
+
 class Kept:
     """The weights of terms, as many as there is room for.
 

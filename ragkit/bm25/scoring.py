@@ -183,7 +183,7 @@ class Scorer:
 
     def ordered(self, terms: Terms) -> list[tuple[int, int, int]]:
         """Give df, term and count, rarest first: the order in which every road adds terms up."""
-        return sorted(((self.df(term), term, count) for term, count in terms.items()))
+        return sorted([(self.df(term), term, count) for term, count in terms.items()])
 
     def known(self, terms: Terms) -> Terms:
         """Keep the terms that a searched field holds, and count them as the setting says."""

@@ -31,7 +31,7 @@ def list_settings(given: Any) -> list[dict[str, Any]]:
         if not isinstance(setting, Mapping):
             raise TypeError(f"settings must hold dicts; setting {number} is {setting!r}.")
         for name in setting:
-            check_choice("parameter", name, PARAMETERS)
+            check_choice(f"parameter of setting {number}", name, PARAMETERS)
     return [{name: value for name, value in setting.items() if value is not None} for setting in settings]
 
 

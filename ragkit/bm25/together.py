@@ -8,7 +8,7 @@ from itertools import chain, pairwise
 import numpy as np
 
 from ragkit.bm25.fast import add_up, cut_of, is_sound, last_of_each, numbers_to
-from ragkit.bm25.kept import is_rare
+from ragkit.bm25.kept import are_few, is_rare
 from ragkit.bm25.scoring import Scorer, Terms
 from ragkit.frames.runs import Found, best_first, best_first_of_each
 from ragkit.frames.table import DocTable
@@ -90,7 +90,8 @@ class Portion:
         self._words = list(chain.from_iterable(queries.values()))
         found = [docs(term) for term, _ in self._words]
         rows = np.concatenate(found, dtype=np.intp)
-        ends = np.cumsum([0, *map(len, found)])[np.cumsum([0, *map(len, queries.values())])]
+        ends_of_words = np.cumsum([0, *map(len, found)])
+        ends = ends_of_words[np.cumsum([0, *map(len, queries.values())])]
         self._kept = None if allowed is None else allowed[rows].nonzero()[0]
         if self._kept is not None:
             rows, ends = rows[self._kept], self._kept.searchsorted(ends)
@@ -127,7 +128,7 @@ def portions_of(scorer: Scorer, asked: list[Terms]) -> Iterator[dict[int, Words]
     for number, terms in enumerate(asked):
         ordered = scorer.ordered(terms)
         postings = sum(df for df, _, _ in ordered)
-        if not ordered or 4 * postings >= scorer.n or not is_rare(ordered[-1][0], scorer.n):
+        if not ordered or not are_few(postings, scorer.n) or not is_rare(ordered[-1][0], scorer.n):
             continue
         if postings > room and portion:
             yield portion

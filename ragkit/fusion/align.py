@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ragkit.frames import as_run, id_array, some, unit_column
+from ragkit.frames.ids import id_ranks
 
 #: Ledger columns of each run, as ``<name>_<suffix>``.
 SUFFIXES = ("rank", "score", "normalized", "contribution")
@@ -36,17 +37,10 @@ class _Order:
         self.asked += len(numbers) + 100  # each question costs as much as a hundred ids
         if self.place is None and self.asked < len(ids):  # sorting all pays when about so many are compared
             few, own = np.unique(numbers, return_inverse=True)
-            return _places(ids.take(few))[own]
+            return id_ranks(ids.take(few))[own]
         if self.place is None:
-            self.place = _places(ids)
+            self.place = id_ranks(ids)
         return self.place[numbers]
-
-
-def _places(ids: Any) -> np.ndarray:
-    """Give each id its place among all, sorted."""
-    place = np.empty(len(ids), dtype=np.int64)
-    place[np.argsort(id_array(ids).astype(str))] = np.arange(len(ids))
-    return place
 
 
 @dataclass

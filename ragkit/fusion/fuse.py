@@ -19,7 +19,7 @@ from ragkit.fusion.options import Plan, make_plan
 
 def fuse(
     runs: Any,
-    *,
+    *others: Any,
     method: str | Callable = "rrf",
     weights: Any = None,
     k: float = 60,
@@ -39,6 +39,8 @@ def fuse(
         The runs by name; each is whatever :func:`ragkit.as_run` takes. A list is named ``run_1, run_2, ...``.
         A unit that stands twice in a run counts once, at its best rank; the ranks below close up.
         Higher scores must be better: convert distances first, such as ``score=1 - distance``.
+    *others : run
+        Refused, with the way to write it: all runs come in `runs`.
     method : str or callable, default="rrf"
         By rank r: ``rrf`` sums ``w / (k + r)``; ``isr`` sums ``w / r**2``, times the number of runs that
         have the unit; ``borda`` gives ``c - r + 1`` points of c candidates; ``condorcet`` counts duels won
@@ -79,6 +81,8 @@ def fuse(
 
     Raises
     ------
+    TypeError
+        If runs come as several arguments, or one of them is no run.
     ValueError
         For an unknown name, a weight without a run, all weights 0, runs over chunks mixed with runs over
         documents, or a score that is NaN (run, query and unit are named).
@@ -104,6 +108,11 @@ def fuse(
     >>> round(float(fused["score"][0]), 6)  # 1/62 + 1/61
     0.032522
     """
+    if others:
+        raise TypeError(
+            f"fuse takes its runs in one dict, not as {1 + len(others)} arguments: "
+            'fuse({"keyword": run, "vector": other}). The names stand in the columns of the result.'
+        )
     named = named_runs(runs)
     plan = make_plan(
         list(named),

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ragkit.frames import as_ids, check_choice, check_frame, check_top_k, group_codes, ranks_within, some
+from ragkit.frames.ids import id_ranks
 from ragkit.frames.messages import count
 
 OVER = ("judged", "relevant", "retrieved")
@@ -204,7 +205,7 @@ def code_judgements(qrels: pd.DataFrame, run_queries: pd.Index, over: Any) -> Ju
     best = np.full(len(pair), np.iinfo(np.int64).min)
     np.maximum.at(best, pair_of_row, grade)
     query, doc = np.divmod(pair, max(len(docs), 1))
-    name = np.unique(docs.to_numpy(dtype=object).astype(str), return_inverse=True)[1][doc]
+    name = id_ranks(docs)[doc]
     return Judgements(queries, judged, docs, query, doc, best, highest, pair_of_row, topic, grade, name)
 
 

@@ -146,9 +146,8 @@ def _postings(ids: np.ndarray, lengths: np.ndarray) -> Block:
     docs, ends = by_term.indices, by_term.indptr
     new = np.ones(len(docs), dtype=bool)
     new[1:] = docs[1:] != docs[:-1]
-    new[ends[:-1][ends[:-1] < len(docs)]] = (
-        True  # a term's first document may equal the last of the one before
-    )
+    # A term's first document may equal the last of the term before.
+    new[ends[:-1][ends[:-1] < len(docs)]] = True
     starts = np.flatnonzero(new)
     tf = np.diff(starts, append=len(docs))
     sizes = np.diff(np.searchsorted(starts, ends))

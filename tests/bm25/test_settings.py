@@ -82,7 +82,7 @@ def test_no_settings_no_queries_and_no_documents_give_empty_runs_of_the_right_co
 
 def test_what_is_no_setting_is_refused_and_named():
     index = rk.KeywordIndex({"a": "red fox"})
-    with pytest.raises(ValueError, match=r"unknown parameter 'k'.*Did you mean 'k1'"):
+    with pytest.raises(ValueError, match=r"unknown parameter of setting 0 'k'.*Did you mean 'k1'"):
         index.search_settings("red", [{"k": 1}])
     with pytest.raises(ValueError, match="setting 1: b must be"):
         index.search_settings("red", [{"b": 1}, {"b": 2}])
