@@ -37,10 +37,9 @@ hashing = HashingVectorizer(n_features=4096, alternate_sign=False)
 def embed(texts):
     return hashing.transform(texts) @ R
 queries = {{"q%d" % i: " ".join(words[rng.integers(5, 3000, 4)]) for i in range(20)}}
-picks = rng.integers(0, n, (20, 5))
-qrels = pd.DataFrame([(q, docs["doc_id"][int(d)], 1) for q, row in zip(queries, picks) for d in set(row)],
-                     columns=["query_id", "doc_id", "relevance"])
 hybrid = HybridSearch(KeywordIndex(docs), VectorStore(docs, embed=embed))
+found = hybrid.search(queries, top_k=40)  # judged are some of what is found: else the means would be 0
+qrels = found.sample(200, random_state=0)[["query_id", "doc_id"]].assign(relevance=1)
 """
 WATCH = """() => {
   window.changes = [];
@@ -93,7 +92,7 @@ def press(page, key):
     return start
 
 
-def settled(page, quiet=1.5, most=8.0):
+def settled(page, quiet=1.0, most=6.0):
     """Wait until the page has stood still, and give its changes: what, and when."""
     end = time.monotonic() + most
     still = "q => window.changes.length && performance.now() - window.changes.at(-1)[1] > q"
