@@ -101,6 +101,11 @@ class BM25S:
     def search(self, tokens, k, threads=1):
         return self.model.retrieve(tokens, k=k, n_threads=threads, show_progress=False)
 
+    def from_text(self, queries, k, threads=1):
+        """Cut queries with its own tokenizer, then search: from text to documents, as the others do."""
+        tokens = self.lib.tokenize(queries, stopwords=None, show_progress=False)
+        return self.search(tokens, k, threads)
+
 
 class Tantivy:
     """tantivy with one writing thread; it parses query text itself."""
@@ -132,8 +137,8 @@ def check_equal(index, peer, queries):
     """Compare the best ten scores of some queries with bm25s's."""
     for query in queries[:20]:
         _, ours = index.hits(query, top_k=10)
-        theirs = peer.search([TOKENIZER(query)], 10).scores[0]
-        np.testing.assert_allclose(ours, theirs[: len(ours)], rtol=1e-4)
+        for theirs in (peer.search([TOKENIZER(query)], 10), peer.from_text([query], 10)):
+            np.testing.assert_allclose(ours, theirs.scores[0][: len(ours)], rtol=1e-4)
     print("equal: the best 10 scores of 20 queries agree with bm25s to 1e-4 (its scores are float32)")
 
 
@@ -179,11 +184,14 @@ def contestants(index, made, texts, k):
     single = {"ragkit": one_by_one(lambda text: index.hits(text, top_k=k))}
     batch = {"ragkit": lambda: index.search(texts, top_k=k)}
     if "bm25s" in made:
-        peer, tokens = made["bm25s"], made["bm25s"].cut(texts)  # it takes words, so it need not cut
+        peer, tokens = made["bm25s"], made["bm25s"].cut(texts)
         words = dict(zip(texts, tokens))
-        single["bm25s numba"] = one_by_one(lambda text: peer.search([words[text]], k))
-        batch["bm25s numba"] = lambda: peer.search(tokens, k)
-        batch["bm25s numba 2 threads"] = lambda: peer.search(tokens, k, 2)
+        single["bm25s numba"] = one_by_one(lambda text: peer.from_text([text], k))
+        single["bm25s, given words"] = one_by_one(lambda text: peer.search([words[text]], k))
+        batch["bm25s numba"] = lambda: peer.from_text(texts, k)
+        batch["bm25s, given words"] = lambda: peer.search(tokens, k)
+        batch["bm25s numba, 2 threads"] = lambda: peer.from_text(texts, k, 2)
+        batch["bm25s, words, 2 threads"] = lambda: peer.search(tokens, k, 2)
     if "tantivy" in made:
         single["tantivy"] = one_by_one(lambda text: made["tantivy"].search(text, k))
         single["tantivy, addresses"] = one_by_one(lambda text: made["tantivy"].addresses(text, k))
