@@ -208,12 +208,38 @@ def _add_rows(sums: np.ndarray, frequent: Frequent) -> None:
 
 
 def numbers_to(size: int) -> np.ndarray:
-    """Number postings, in the smallest type that holds the numbers."""
+    """Number postings, in the smallest type that holds the numbers.
+
+    Parameters
+    ----------
+    size : int
+        How many postings there are.
+
+    Returns
+    -------
+    ndarray of uint16 or int32, shape (size,)
+        0, 1, 2 ...; not to be modified.
+    """
     return _NUMBERS[:size] if size <= len(_NUMBERS) else np.arange(size, dtype=np.int32)
 
 
 def last_of_each(rows: np.ndarray, numbers: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """Find, for each posting, the number of the last one of its document; `place` is scratch paper."""
+    """Find, for each posting, the number of the last one of its document; `place` is scratch paper.
+
+    Parameters
+    ----------
+    rows : ndarray of intp, shape (p,)
+        The documents of the postings.
+    numbers : ndarray of int, shape (p,)
+        The numbers of the postings, ascending.
+    place : ndarray of the same type, shape (n,)
+        One cell per document, which is written on, whatever stands there.
+
+    Returns
+    -------
+    ndarray of the same type, shape (p,)
+        The number of the last posting of the same document.
+    """
     place[rows] = numbers  # of all that write to one place, the last stays
     return place[rows]
 
@@ -222,6 +248,20 @@ def add_up(weights: np.ndarray, early: np.ndarray, last: np.ndarray) -> np.ndarr
     """Give each document's score at the last of its postings, and 0 at the `early` others.
 
     The order of addition is that of the postings: the early ones add up from 0, then comes the last.
+
+    Parameters
+    ----------
+    weights : ndarray of float64, shape (p,)
+        What each posting adds.
+    early : ndarray of int, shape (e,)
+        The postings that are not the last of their document.
+    last : ndarray of int, shape (e,)
+        The last posting of the document of each of these.
+
+    Returns
+    -------
+    ndarray of float64, shape (p,)
+        The scores.
     """
     scores = np.bincount(last, weights[early], len(weights)) + weights
     scores[early] = 0.0
@@ -229,11 +269,35 @@ def add_up(weights: np.ndarray, early: np.ndarray, last: np.ndarray) -> np.ndarr
 
 
 def cut_of(scores: np.ndarray, top_k: int) -> float:
-    """Bound what the best reach: above 0, and ties with the last of them are not below."""
+    """Bound what the best reach: above 0, and ties with the last of them are not below.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (p,)
+        Scores, none below 0.
+    top_k : int
+        How many are wanted, at least 1.
+
+    Returns
+    -------
+    float
+        The least score that may be among the best.
+    """
     cut = lower_bound(scores, top_k) if top_k < len(scores) else 0.0
     return max(cut * (1 - NEAR), _ABOVE_0)
 
 
 def is_sound(cut: float) -> bool:
-    """Say whether scores above this cut can be told apart; where not, the plain road is taken."""
+    """Say whether scores above this cut can be told apart; where not, the plain road is taken.
+
+    Parameters
+    ----------
+    cut : float
+        What :func:`cut_of` gave.
+
+    Returns
+    -------
+    bool
+        False for huge, infinite and NaN ones.
+    """
     return cut < _LARGE

@@ -13,43 +13,151 @@ import numpy as np
 
 
 def length_norm(dl: Any, avgdl: float, b: float) -> Any:
-    """Compare a length with the average: ``1 - b + b dl / avgdl``; the ratio is 0 where no word is at all."""
+    """Compare a length with the average: ``1 - b + b dl / avgdl``; the ratio is 0 where no word is at all.
+
+    Parameters
+    ----------
+    dl : int or ndarray
+        Length in words.
+    avgdl : float
+        The average length.
+    b : float, from 0 to 1
+        How much the length counts.
+
+    Returns
+    -------
+    ndarray of float64
+        1 for a document of average length.
+    """
     dl = np.asarray(dl, dtype=np.float64)
     return 1 - b + b * (dl / avgdl if avgdl > 0 else np.zeros_like(dl))
 
 
 def idf_lucene(df: Any, N: int) -> Any:
-    """Lucene's idf, never negative: ``ln(1 + (N - df + 0.5) / (df + 0.5))``."""
+    """Lucene's idf, never negative: ``ln(1 + (N - df + 0.5) / (df + 0.5))``.
+
+    Parameters
+    ----------
+    df : int or ndarray, from 1 to N
+        In how many documents the term stands.
+    N : int
+        How many documents there are.
+
+    Returns
+    -------
+    float or ndarray
+        Above 0.
+    """
     return np.log1p((N - df + 0.5) / (df + 0.5))
 
 
 def idf_robertson(df: Any, N: int) -> Any:
-    """Robertson's idf, negative ones raised to 0: ``ln(max(1, (N - df + 0.5) / (df + 0.5)))``."""
+    """Robertson's idf, negative ones raised to 0: ``ln(max(1, (N - df + 0.5) / (df + 0.5)))``.
+
+    Parameters
+    ----------
+    df : int or ndarray, from 1 to N
+        In how many documents the term stands.
+    N : int
+        How many documents there are.
+
+    Returns
+    -------
+    float or ndarray
+        0 for a term of half the documents or more.
+    """
     return np.log(np.maximum(1.0, (N - df + 0.5) / (df + 0.5)))
 
 
 def idf_atire(df: Any, N: int) -> Any:
-    """ATIRE's idf: ``ln(N / df)``."""
+    """ATIRE's idf: ``ln(N / df)``.
+
+    Parameters
+    ----------
+    df : int or ndarray, from 1 to N
+        In how many documents the term stands.
+    N : int
+        How many documents there are.
+
+    Returns
+    -------
+    float or ndarray
+        0 for a term of all documents.
+    """
     return np.log(N / df)
 
 
 def idf_bm25l(df: Any, N: int) -> Any:
-    """BM25L's idf: ``ln((N + 1) / (df + 0.5))``."""
+    """BM25L's idf: ``ln((N + 1) / (df + 0.5))``.
+
+    Parameters
+    ----------
+    df : int or ndarray, from 1 to N
+        In how many documents the term stands.
+    N : int
+        How many documents there are.
+
+    Returns
+    -------
+    float or ndarray
+        Above 0.
+    """
     return np.log((N + 1) / (df + 0.5))
 
 
 def idf_bm25plus(df: Any, N: int) -> Any:
-    """BM25+'s idf: ``ln((N + 1) / df)``."""
+    """BM25+'s idf: ``ln((N + 1) / df)``.
+
+    Parameters
+    ----------
+    df : int or ndarray, from 1 to N
+        In how many documents the term stands.
+    N : int
+        How many documents there are.
+
+    Returns
+    -------
+    float or ndarray
+        Above 0.
+    """
     return np.log((N + 1) / df)
 
 
 def idf_classic(df: Any, N: int) -> Any:
-    """The smoothed idf of TF-IDF: ``ln((N + 1) / (df + 1)) + 1``."""
+    """The smoothed idf of TF-IDF: ``ln((N + 1) / (df + 1)) + 1``.
+
+    Parameters
+    ----------
+    df : int or ndarray, from 1 to N
+        In how many documents the term stands.
+    N : int
+        How many documents there are.
+
+    Returns
+    -------
+    float or ndarray
+        At least 1.
+    """
     return np.log((N + 1) / (df + 1)) + 1
 
 
 def root_length(dl: Any, avgdl: float, b: float) -> Any:
-    """Take the square root of the length, by which the classic similarity divides."""
+    """Take the square root of the length, by which the classic similarity divides.
+
+    Parameters
+    ----------
+    dl : int or ndarray
+        Length in words.
+    avgdl : float
+        Not read.
+    b : float, from 0 to 1
+        Not read.
+
+    Returns
+    -------
+    ndarray of float64
+        The square root of `dl`.
+    """
     return np.sqrt(np.asarray(dl, dtype=np.float64))
 
 
@@ -57,28 +165,113 @@ def root_length(dl: Any, avgdl: float, b: float) -> Any:
 
 
 def saturation_bm25(tf: Any, norm: Any, k1: float, delta: float) -> Any:
-    """``tf (k1 + 1) / (tf + k1 norm)``: grows from 0 towards k1 + 1."""
+    """``tf (k1 + 1) / (tf + k1 norm)``: grows from 0 towards k1 + 1.
+
+    Parameters
+    ----------
+    tf : int or ndarray
+        How often the term stands in the document, at least once.
+    norm : float or ndarray
+        The document's :func:`length_norm`.
+    k1 : float, at least 0
+        How slowly repetition stops counting.
+    delta : float, at least 0
+        Not read.
+
+    Returns
+    -------
+    float or ndarray
+        What that is worth, to be multiplied by the idf.
+    """
     return tf * (k1 + 1) / (tf + k1 * norm)
 
 
 def saturation_lucene(tf: Any, norm: Any, k1: float, delta: float) -> Any:
-    """``tf / (tf + k1 norm)``: grows from 0 towards 1."""
+    """``tf / (tf + k1 norm)``: grows from 0 towards 1.
+
+    Parameters
+    ----------
+    tf : int or ndarray
+        How often the term stands in the document, at least once.
+    norm : float or ndarray
+        The document's :func:`length_norm`.
+    k1 : float, at least 0
+        How slowly repetition stops counting.
+    delta : float, at least 0
+        Not read.
+
+    Returns
+    -------
+    float or ndarray
+        What that is worth, to be multiplied by the idf.
+    """
     return tf / (tf + k1 * norm)
 
 
 def saturation_bm25l(tf: Any, norm: Any, k1: float, delta: float) -> Any:
-    """``(k1 + 1) (c + delta) / (k1 + c + delta)`` with ``c = tf / norm``."""
+    """``(k1 + 1) (c + delta) / (k1 + c + delta)`` with ``c = tf / norm``.
+
+    Parameters
+    ----------
+    tf : int or ndarray
+        How often the term stands in the document, at least once.
+    norm : float or ndarray
+        The document's :func:`length_norm`.
+    k1 : float, at least 0
+        How slowly repetition stops counting.
+    delta : float, at least 0
+        What is added to `c`.
+
+    Returns
+    -------
+    float or ndarray
+        What that is worth, to be multiplied by the idf.
+    """
     c = tf / norm
     return (k1 + 1) * (c + delta) / (k1 + c + delta)
 
 
 def saturation_bm25plus(tf: Any, norm: Any, k1: float, delta: float) -> Any:
-    """``delta + tf (k1 + 1) / (tf + k1 norm)``: every occurrence earns at least delta."""
+    """``delta + tf (k1 + 1) / (tf + k1 norm)``: every occurrence earns at least delta.
+
+    Parameters
+    ----------
+    tf : int or ndarray
+        How often the term stands in the document, at least once.
+    norm : float or ndarray
+        The document's :func:`length_norm`.
+    k1 : float, at least 0
+        How slowly repetition stops counting.
+    delta : float, at least 0
+        What any occurrence is worth at least.
+
+    Returns
+    -------
+    float or ndarray
+        What that is worth, to be multiplied by the idf.
+    """
     return delta + saturation_bm25(tf, norm, k1, delta)
 
 
 def saturation_classic(tf: Any, norm: Any, k1: float, delta: float) -> Any:
-    """``sqrt(tf) / sqrt(dl)``, as in Lucene's classic similarity."""
+    """``sqrt(tf) / sqrt(dl)``, as in Lucene's classic similarity.
+
+    Parameters
+    ----------
+    tf : int or ndarray
+        How often the term stands in the document, at least once.
+    norm : float or ndarray
+        The document's :func:`root_length`.
+    k1 : float, at least 0
+        Not read.
+    delta : float, at least 0
+        Not read.
+
+    Returns
+    -------
+    float or ndarray
+        What that is worth, to be multiplied by the idf.
+    """
     return np.sqrt(np.asarray(tf, dtype=np.float64)) / norm
 
 

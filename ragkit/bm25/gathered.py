@@ -81,7 +81,20 @@ class Gathered:
 
 
 def in_lots(scorer: Scorer, asked: list[Terms]) -> Iterator[list[Terms]]:
-    """Cut queries into runs of no more postings than should be held at a time."""
+    """Cut queries into runs of no more postings than should be held at a time.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        What knows in how many documents a word stands.
+    asked : list of dict
+        The queries' words.
+
+    Yields
+    ------
+    list of dict
+        Neighbouring queries, all of them in the end.
+    """
     lot: list[Terms] = []
     held = 0
     for terms in asked:

@@ -39,12 +39,38 @@ class Row(NamedTuple):
 
 
 def is_rare(df: int, n: int) -> bool:
-    """Say whether a term's postings are better scattered than kept as a row, one number per document."""
+    """Say whether a term's postings are better scattered than kept as a row, one number per document.
+
+    Parameters
+    ----------
+    df : int
+        In how many documents it stands.
+    n : int
+        How many documents there are.
+
+    Returns
+    -------
+    bool
+        Whether at most a sixth of the documents hold it.
+    """
     return 6 * df <= n
 
 
 def are_few(postings: int, n: int) -> bool:
-    """Say whether looking at a query's postings alone costs less than looking at every document."""
+    """Say whether looking at a query's postings alone costs less than looking at every document.
+
+    Parameters
+    ----------
+    postings : int
+        How many the query's words have together.
+    n : int
+        How many documents there are.
+
+    Returns
+    -------
+    bool
+        Whether they are fewer than a quarter of the documents.
+    """
     return 4 * postings < n
 
 

@@ -195,7 +195,24 @@ class Ledgers(WordCounts):
 
 
 def explain_score(words: list[str], slot: int, vocab: dict[str, int], scorer: Scorer) -> pd.DataFrame:
-    """Give one row per query word; the contributions add up to the score."""
+    """Give one row per query word; the contributions add up to the score.
+
+    Parameters
+    ----------
+    words : list of str
+        The query, cut by the tokenizer.
+    slot : int
+        The document.
+    vocab : dict of str to int
+        Term numbers.
+    scorer : Scorer
+        What scores under the setting asked for.
+
+    Returns
+    -------
+    DataFrame
+        ``part, value, query_tf, tf, df, idf, length_norm, saturation, contribution``.
+    """
     counts = dict.fromkeys(words, 0)
     for word in words:
         counts[word] = 1 if scorer.setting.once else counts[word] + 1
@@ -242,7 +259,20 @@ def _no_part(scorer: Scorer, slot: int) -> dict[str, float]:
 
 
 def term_table(fields: list[Postings], scorer: Scorer) -> pd.DataFrame:
-    """Give one row per term that some document holds, in the order in which they were first met."""
+    """Give one row per term that some document holds, in the order in which they were first met.
+
+    Parameters
+    ----------
+    fields : list of Postings
+        Counts by field.
+    scorer : Scorer
+        What gives the idf.
+
+    Returns
+    -------
+    DataFrame
+        ``term, df, cf, idf``.
+    """
     vocab = fields[0].vocab
     df: Any
     cf: Any

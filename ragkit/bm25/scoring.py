@@ -30,7 +30,25 @@ class Setting(NamedTuple):
 
 
 def check_setting(wanted: dict[str, Any], fields: dict[str, float]) -> Setting:
-    """Check the parameters of a search."""
+    """Check the parameters of a search.
+
+    Parameters
+    ----------
+    wanted : dict
+        ``variant, k1, b, delta, mu, query_terms``.
+    fields : dict of column to weight
+        What is searched.
+
+    Returns
+    -------
+    Setting
+        The parameters, in the form that a scorer takes.
+
+    Raises
+    ------
+    ValueError
+        If one is out of range or unknown, or the variant cannot weigh several fields.
+    """
     variant = check_choice("variant", wanted["variant"], VARIANT_NAMES)
     several = len(fields) > 1
     if several and not (variant in VARIANTS and VARIANTS[variant].by_field):
@@ -57,7 +75,27 @@ def check_setting(wanted: dict[str, Any], fields: dict[str, float]) -> Setting:
 
 
 def check_fields(fields: Any, known: Mapping[str, float] | None = None) -> dict[str, float]:
-    """Check the fields and their weights; `known` are those of the index."""
+    """Check the fields and their weights; `known` are those of the index.
+
+    Parameters
+    ----------
+    fields : mapping of column to weight
+        What is given.
+    known : mapping, optional
+        The fields of the index; one that `fields` leaves out gets weight 0.
+
+    Returns
+    -------
+    dict of str to float
+        The fields of the index and their weights.
+
+    Raises
+    ------
+    TypeError
+        If there is no mapping, or nothing in it.
+    ValueError
+        If a field is unknown, a weight below 0, or none above.
+    """
     if not isinstance(fields, Mapping) or not fields:
         raise TypeError(
             f'fields must be a dict of column to weight such as {{"title": 3.0}}; got {fields!r}.'

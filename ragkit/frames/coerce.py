@@ -258,6 +258,8 @@ def deep_copy(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _as_text_frame(items: Any, id_name: str, what: str, start: int, need_text: bool) -> pd.DataFrame:
     """Build the frame ``id_name, text, ...`` of documents or queries."""
+    if type(items) is str:
+        items = [items]
     if type(items) is list and set(map(type, items)) == {str}:  # bare strings: there is nothing to check
         return pd.DataFrame({id_name: [str(start + n) for n in range(len(items))], "text": items})
     if isinstance(items, pd.DataFrame):
