@@ -315,7 +315,7 @@ class KeywordIndex(Ledgers):
         return out
 
     def hits(self, query: str, *, top_k: int | None = 10, where: Any = None) -> tuple[list[str], np.ndarray]:
-        """Search one query by the index's own parameters, without making a frame: for a small part of the time.
+        """Search one query by the index's own parameters without making a frame, many times as fast.
 
         Parameters
         ----------
