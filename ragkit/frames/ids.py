@@ -147,6 +147,6 @@ def id_ranks(ids: Iterable[str]) -> np.ndarray:
     [1, 0, 2, 0]
     """
     names = id_array(ids)
-    if max(map(len, names), default=0) > _WIDE:
+    if max(map(len, names.tolist()), default=0) > _WIDE:
         return pd.factorize(names, sort=True)[0]
     return np.unique(names.astype(str), return_inverse=True)[1].astype(np.int64, copy=False)

@@ -519,9 +519,9 @@ def test_repeats_count_as_if_they_had_never_been_there(runs):
 
 @given(st.permutations([str(n) for n in range(200)]), st.lists(st.integers(0, 199), min_size=1))
 def test_a_few_ids_sort_as_they_do_among_all(ids, numbers):
-    held = pd.Index(ids)
+    held = pd.Index([*ids, *(f"other {n}" for n in range(600))])
     taken = [ids[number] for number in numbers]
-    few, among_all = align._Order(), align._Order(asked=len(ids))
+    few, among_all = align._Order(), align._Order(asked=len(held))
     for order in (few.of(held, np.array(numbers)), among_all.of(held, np.array(numbers))):
         assert [taken[row] for row in np.argsort(order)] == sorted(taken)
         assert len(set(order.tolist())) == len(set(taken))
