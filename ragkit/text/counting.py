@@ -150,7 +150,9 @@ def _postings(ids: np.ndarray, lengths: np.ndarray) -> Block:
     new[ends[:-1][ends[:-1] < len(docs)]] = True
     starts = np.flatnonzero(new)
     tf = np.diff(starts, append=len(docs))
-    sizes = np.diff(np.searchsorted(starts, ends))
+    before = np.zeros(len(docs) + 1, dtype=np.int32)  # postings before each occurrence
+    np.cumsum(new, out=before[1:])
+    sizes = np.diff(before[ends])
     terms = np.flatnonzero(sizes)
     narrow = np.uint16 if len(lengths) <= 1 << 16 else np.int32
     return Block(
@@ -261,6 +263,7 @@ class _Piece(NamedTuple):
     keys: np.ndarray  # key of each distinct word
     starts: np.ndarray  # where each distinct word first stands
     sizes: np.ndarray  # its length in bytes
+    eights: np.ndarray  # the first and the second eight bytes of those that are hashed
 
 
 class _Lexicon:
@@ -294,7 +297,8 @@ class _Lexicon:
         """Number words that are their own terms, new ones in order; -1 for those that are dropped."""
         dropped, shortest, vocab = self.tokenizer.dropped, self.tokenizer.min_length, self.vocab
         kept = np.fromiter(map(len, words), dtype=np.int64, count=len(words)) >= shortest
-        kept &= ~np.fromiter(map(dropped.__contains__, words), dtype=bool, count=len(words))
+        for word in dropped.intersection(words):
+            kept[words.index(word)] = False
         tokens = list(compress(words, kept.tolist()))
         numbers = np.full(len(tokens), -1)
         if vocab:
@@ -341,17 +345,21 @@ def _count_group(texts: Sequence[str], lexicon: _Lexicon) -> Counts | None:
 def _cut(texts: Sequence[str], tokenizer: Tokenizer) -> _Piece | None:
     """Cut one block of texts into words and number them; None if two different words have one hash."""
     data = _word_bytes(texts, tokenizer)
+    ends = np.flatnonzero(data == _END)
+    if len(ends) != len(texts):  # a NUL inside a text looks like its end
+        return _cut([text.replace("\0", " ") for text in texts], tokenizer)
     in_word = data > _END
     edges = np.flatnonzero(in_word[1:] != in_word[:-1])
     starts = edges[::2] + 1
     sizes = edges[1::2] + 1 - starts
-    words_before = np.searchsorted(starts, np.flatnonzero(data == _END))
-    keys, hashed = _keys(data, starts, sizes)
+    keys, long, eights = _keys(data, starts, sizes)
     codes, distinct = pd.factorize(keys, size_hint=len(keys) // 4)  # a table that need not grow
-    first = _first_rows(codes, len(distinct))
-    if not _same_words(data, starts, sizes, hashed, first[codes[hashed]]):
+    first_long = _first_rows(codes[long], len(distinct))
+    if not _same_words(data, starts[long], sizes[long], eights, first_long[codes[long]]):
         return None
-    return _Piece(data, words_before, codes.astype(np.int32), distinct, starts[first], sizes[first])
+    first, words_before = _first_rows(codes, len(distinct)), np.searchsorted(starts, ends)
+    eights = eights[:, first_long[first_long >= 0]]
+    return _Piece(data, words_before, codes.astype(np.int32), distinct, starts[first], sizes[first], eights)
 
 
 def _first_rows(codes: np.ndarray, n: int) -> np.ndarray:
@@ -372,7 +380,9 @@ def _entries(pieces: list[_Piece], lexicon: _Lexicon) -> np.ndarray | None:
     sizes = np.concatenate([piece.sizes for piece in pieces])
     first = _first_rows(entries, len(distinct))
     hashed = np.flatnonzero(keys >= _TOP)
-    if not _same_words(data, starts, sizes, hashed, first[entries[hashed]]):
+    eights, words = np.concatenate([piece.eights for piece in pieces], axis=1), entries[hashed]
+    others = _first_rows(words, len(distinct))[words]
+    if not _same_words(data, starts[hashed], sizes[hashed], eights, others):
         return None
     old = np.flatnonzero((lexicon.keys >= _TOP) & (first[:known] >= 0))
     if _spell(data, starts, sizes, first[old]) != [lexicon.spelling[entry] for entry in old.tolist()]:
@@ -395,27 +405,34 @@ def _spell(data: np.ndarray, starts: np.ndarray, sizes: np.ndarray, rows: np.nda
 def _word_bytes(texts: Sequence[str], tokenizer: Tokenizer) -> np.ndarray:
     """Join texts and level them; gaps become 0, ends of documents 1. Padded for eight-byte reads."""
     joined = "\0".join(texts) + "\0"
-    if joined.count("\0") != len(texts):
-        joined = "\0".join([text.replace("\0", " ") for text in texts]) + "\0"
-    joined = tokenizer.normalize(joined)
-    if tokenizer.pattern:
-        table = _ASCII_TABLE
-    else:
-        table = _WORD_TABLE
-        if not joined.isascii():
+    plain = joined.isascii()  # then the table levels case on the way, and nothing else need be levelled
+    if not plain:
+        joined = tokenizer.normalize(joined)
+        if not tokenizer.pattern and not joined.isascii():
             joined = _blank_out(joined)
+    table = _TABLES[tokenizer.pattern is not None, plain and tokenizer.case is not None]
     return np.frombuffer(
         b"\0" + joined.encode("utf-8", "surrogatepass").translate(table) + b"\0" * 16, dtype=np.uint8
     )
 
 
-def _byte_table(keep: Callable[[int], bool]) -> bytes:
-    """Map each byte to itself where it belongs to words, else to 0; the end of a document, NUL, to 1."""
-    return bytes([_END] + [byte if keep(byte) else _GAP for byte in range(1, 256)])
+def _byte_table(keep: Callable[[str], bool], lower: bool) -> bytes:
+    """Map a byte of words to itself or its small letter, NUL, the end of a document, to 1, others to 0."""
+    levelled = [chr(byte).lower() if lower and byte < 128 else chr(byte) for byte in range(1, 256)]
+    return bytes([_END] + [ord(letter) if keep(letter) else _GAP for letter in levelled])
 
 
-_ASCII_TABLE = _byte_table(lambda byte: chr(byte) in "abcdefghijklmnopqrstuvwxyz0123456789")
-_WORD_TABLE = _byte_table(lambda byte: byte >= 128 or is_word_character(chr(byte)))
+# By whether words are those of Tokenizer.ascii(), and whether case is still to be levelled.
+_TABLES = {
+    (ascii_words, lower): _byte_table(
+        "abcdefghijklmnopqrstuvwxyz0123456789".__contains__
+        if ascii_words
+        else lambda letter: letter >= "\x80" or is_word_character(letter),
+        lower,
+    )
+    for ascii_words in (False, True)
+    for lower in (False, True)
+}
 
 # What kind each character is: 0 not yet known, 1 part of words, 2 not. It fills as characters are met.
 _KINDS = np.zeros(0x110000, dtype=np.uint8)
@@ -442,23 +459,27 @@ def _eights(data: np.ndarray) -> np.ndarray:
     return np.ndarray((len(data) - 7,), "<u8", data, strides=(1,))
 
 
-def _keys(data: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Give each word a number: its bytes where eight hold it, else a hash, marked by the top bit."""
+def _keys(
+    data: np.ndarray, starts: np.ndarray, sizes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Give each word a number: its bytes where eight hold it, else a hash, marked by the top bit.
+
+    Gives besides which words are hashed, and the first and the second eight bytes of those.
+    """
     eights = _eights(data)
-    keys = eights[starts] & _MASKS[np.minimum(sizes, 8)]
+    keys = eights[starts] & _MASKS.take(sizes, mode="clip")
     long = np.flatnonzero((sizes > 8) | (keys >= _TOP))  # eight bytes that end beyond ASCII look like a hash
-    at, left, hashes = starts[long], sizes[long] - 8, keys[long]
-    active = np.arange(len(long))
-    while True:
-        hashes[active] = _mix(hashes[active])
-        active = active[left[active] > 0]
-        if not len(active):
-            break
-        at[active] += 8
-        hashes[active] ^= eights[at[active]] & _MASKS[np.minimum(left[active], 8)]
-        left[active] -= 8
+    first, at, left = keys[long], starts[long] + 8, sizes[long] - 8
+    second = eights[at] & _MASKS.take(left, mode="clip")
+    hashes = _mix(_mix(first) ^ second)
+    more = np.flatnonzero(left > 8)
+    while len(more):
+        at[more] += 8
+        left[more] -= 8
+        hashes[more] = _mix(hashes[more] ^ eights[at[more]] & _MASKS.take(left[more], mode="clip"))
+        more = more[left[more] > 8]
     keys[long] = hashes | _TOP
-    return keys, long
+    return keys, long, np.array([first, second])
 
 
 def _mix(x: np.ndarray) -> np.ndarray:
@@ -469,16 +490,16 @@ def _mix(x: np.ndarray) -> np.ndarray:
 
 
 def _same_words(
-    data: np.ndarray, starts: np.ndarray, sizes: np.ndarray, words: np.ndarray, others: np.ndarray
+    data: np.ndarray, starts: np.ndarray, sizes: np.ndarray, eights: np.ndarray, others: np.ndarray
 ) -> bool:
-    """Say whether each of `words` is spelt like its partner in `others`."""
-    eights = _eights(data)
-    a, b, left = starts[words], starts[others], sizes[words]
-    if not np.array_equal(left, sizes[others]):
+    """Say whether each hashed word is spelt like its partner among them; `eights` are their first bytes."""
+    if not all(np.array_equal(own, own[others]) for own in (sizes, *eights)):
         return False
+    longer = np.flatnonzero(sizes > 16)
+    a, b, left = starts[longer] + 16, starts[others[longer]] + 16, sizes[longer] - 16
+    eights = _eights(data)
     while len(a):
-        mask = _MASKS[np.minimum(left, 8)]
-        if ((eights[a] ^ eights[b]) & mask).any():
+        if ((eights[a] ^ eights[b]) & _MASKS.take(left, mode="clip")).any():
             return False
         more = left > 8
         a, b, left = a[more] + 8, b[more] + 8, left[more] - 8

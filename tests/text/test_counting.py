@@ -100,6 +100,26 @@ def test_words_of_one_hash_are_told_apart(monkeypatch, block, group):
     assert_same_counts(texts, Tokenizer())
 
 
+A = "a" * 8
+TWINS = [("b" + A, A + "a"), (A + "a", A + "b"), (A + "a", A + "aa"), (A * 2 + "a", A * 2 + "b")]
+TWINS += [(A * 3 + "a", A * 3 + "b"), (A * 2 + "a", A * 2 + "aa"), (A * 2, A * 2 + "a")]
+
+
+@pytest.mark.parametrize("block", [1 << 21, 1])
+@pytest.mark.parametrize(("first", "second"), [*TWINS, *(twins[::-1] for twins in TWINS)])
+def test_words_of_one_hash_are_told_apart_by_any_letter_and_by_length(monkeypatch, first, second, block):
+    monkeypatch.setattr(counting, "_mix", lambda x: x & np.uint64(0))
+    monkeypatch.setattr(counting, "_BLOCK", block)
+    assert_same_counts([f"{first} {first}", f"{first} {second}"], Tokenizer())
+
+
+@pytest.mark.parametrize("case", ["fold", "lower", None])
+def test_case_is_levelled_in_ascii_blocks_as_in_others(case):
+    tokenizer = Tokenizer(case=case)
+    for texts in (["Red FOX_9", "red fox\0Red"], ["Red FOX_9", "red fox\0Red Z\u00fcrich"]):
+        assert_same_counts(texts, tokenizer)
+
+
 def test_a_callable_that_gives_no_words_is_refused():
     with pytest.raises(TypeError, match="list of words"):
         count_words(["a"], lambda text: iter(text), {})
