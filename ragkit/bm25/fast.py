@@ -85,8 +85,8 @@ class FastSearch:
 
     def _among_few(self, rare: Rare, frequent: Frequent, top_k: int, allowed: np.ndarray | None) -> Best:
         """Choose among the documents that hold a rarer term; None where others may be better."""
-        rows, weights = _gather(rare, allowed)
-        scores = self._add_up(rows, weights)
+        rows, weights, before = _gather(rare, allowed)
+        scores = self._add_up(rows, weights, before)
         if frequent:
             return self._lift(rows, scores, frequent, top_k) if top_k <= len(rows) else None
         cut = cut_of(scores, top_k)
@@ -95,14 +95,18 @@ class FastSearch:
         keep = (scores >= cut).nonzero()[0]
         return rows[keep], scores[keep]
 
-    def _add_up(self, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Give each document's score at the last of its postings, and 0 at the others."""
+    def _add_up(self, rows: np.ndarray, weights: np.ndarray, before: int) -> np.ndarray:
+        """Give each document's score at the last of its postings, and 0 at the others.
+
+        The first `before` postings are those of all terms but the last.
+        """
         paper, numbers = self._borrow(), numbers_to(len(rows))
+        last = np.empty(before, dtype=numbers.dtype)
         try:
-            last = last_of_each(rows, numbers, paper.view(numbers.dtype))
+            last_of_each(rows, numbers, paper.view(numbers.dtype), last)
         finally:
             self._spare.append(paper)
-        early = (last != numbers).nonzero()[0]
+        early = (last != numbers[:before]).nonzero()[0]
         return add_up(weights, early, last[early])
 
     def _lift(self, rows: np.ndarray, scores: np.ndarray, frequent: Frequent, top_k: int) -> Best:
@@ -155,7 +159,7 @@ class FastSearch:
     def _among_all(self, rare: Rare, frequent: Frequent, top_k: int, allowed: np.ndarray | None) -> Best:
         """Choose among all documents; None where too few match, or steps cannot tell them apart."""
         n_words = sum(count for _, count in [*rare, *frequent])
-        rows, weights = _gather(rare, allowed)
+        rows, weights, _ = _gather(rare, allowed)
         most = len(rare) * weights.max(initial=0.0) + _most(frequent)
         if not most <= (MOST_STEPS - n_words) * self.kept.step > 0:
             return None
@@ -179,16 +183,20 @@ class FastSearch:
             self._spare.append(paper)
 
 
-def _gather(rare: Rare, allowed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Give the postings of terms, one term after the other, and what each adds to a score."""
+def _gather(rare: Rare, allowed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, int]:
+    """Give the postings of terms, one term after the other, and what each adds to a score.
+
+    Gives besides how many come before those of the last term.
+    """
     if not rare:
-        return np.empty(0, dtype=np.intp), np.empty(0)
+        return np.empty(0, dtype=np.intp), np.empty(0), 0
     rows = np.concatenate([term.docs for term, _ in rare], dtype=np.intp)
     weights = np.concatenate([t.weights if count == 1 else count * t.weights for t, count in rare])
+    before = len(rows) - len(rare[-1][0].docs)
     if allowed is not None:
         kept = allowed[rows].nonzero()[0]
-        rows, weights = rows[kept], weights[kept]
-    return rows, weights
+        rows, weights, before = rows[kept], weights[kept], int(kept.searchsorted(before))
+    return rows, weights, before
 
 
 def _most(terms: Frequent) -> float:
@@ -223,8 +231,10 @@ def numbers_to(size: int) -> np.ndarray:
     return _NUMBERS[:size] if size <= len(_NUMBERS) else np.arange(size, dtype=np.int32)
 
 
-def last_of_each(rows: np.ndarray, numbers: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """Find, for each posting, the number of the last one of its document; `place` is scratch paper.
+def last_of_each(rows: np.ndarray, numbers: np.ndarray, place: np.ndarray, out: np.ndarray) -> None:
+    """Find, for the first postings, the number of the last one of the document; `place` is scratch paper.
+
+    Postings of a query's last term need not be asked about: each is the last of its document.
 
     Parameters
     ----------
@@ -234,14 +244,11 @@ def last_of_each(rows: np.ndarray, numbers: np.ndarray, place: np.ndarray) -> np
         The numbers of the postings, ascending.
     place : ndarray of the same type, shape (n,)
         One cell per document, which is written on, whatever stands there.
-
-    Returns
-    -------
-    ndarray of the same type, shape (p,)
-        The number of the last posting of the same document.
+    out : ndarray of the same type, shape (m,)
+        Is given the number of the last posting of the same document, for each of the first m postings.
     """
     place[rows] = numbers  # of all that write to one place, the last stays
-    return place[rows]
+    place.take(rows[: len(out)], out=out, mode="clip")  # no row is out of range; this mode needs no copy
 
 
 def add_up(weights: np.ndarray, early: np.ndarray, last: np.ndarray) -> np.ndarray:
@@ -252,7 +259,7 @@ def add_up(weights: np.ndarray, early: np.ndarray, last: np.ndarray) -> np.ndarr
     Parameters
     ----------
     weights : ndarray of float64, shape (p,)
-        What each posting adds.
+        What each posting adds; it becomes the scores.
     early : ndarray of int, shape (e,)
         The postings that are not the last of their document.
     last : ndarray of int, shape (e,)
@@ -263,9 +270,9 @@ def add_up(weights: np.ndarray, early: np.ndarray, last: np.ndarray) -> np.ndarr
     ndarray of float64, shape (p,)
         The scores.
     """
-    scores = np.bincount(last, weights[early], len(weights)) + weights
-    scores[early] = 0.0
-    return scores
+    weights += np.bincount(last, weights[early], len(weights))
+    weights[early] = 0.0
+    return weights
 
 
 def cut_of(scores: np.ndarray, top_k: int) -> float:

@@ -91,16 +91,17 @@ class Portion:
         found = [docs(term) for term, _ in self._words]
         rows = np.concatenate(found, dtype=np.intp)
         ends_of_words = np.cumsum([0, *map(len, found)])
-        ends = ends_of_words[np.cumsum([0, *map(len, queries.values())])]
+        words = np.cumsum([0, *map(len, queries.values())])
+        ends, last_words = ends_of_words[words], ends_of_words[words[1:] - 1]
         self._kept = None if allowed is None else allowed[rows].nonzero()[0]
         if self._kept is not None:
-            rows, ends = rows[self._kept], self._kept.searchsorted(ends)
+            rows, ends, last_words = rows[self._kept], *map(self._kept.searchsorted, (ends, last_words))
         self._rows, self._ends = rows, ends
         self._spans = list(pairwise(ends.tolist()))
         numbers = numbers_to(len(rows))
-        last, place = np.empty_like(numbers), np.empty(n, dtype=numbers.dtype)
-        for start, end in self._spans:
-            last[start:end] = last_of_each(rows[start:end], numbers[start:end], place)
+        last, place = numbers.copy(), np.empty(n, dtype=numbers.dtype)
+        for (start, end), last_word in zip(self._spans, last_words.tolist()):
+            last_of_each(rows[start:end], numbers[start:end], place, last[start:last_word])
         self._early = (last != numbers).nonzero()[0]
         self._last = last[self._early]
 

@@ -151,10 +151,11 @@ def _keys(scores: np.ndarray, ranks: np.ndarray, n_ranks: int) -> np.ndarray:
     Ranks take the place of the last bits: one sort of numbers takes a quarter of the time of a sort by two
     keys. Scores that differ in those bits alone may change places, which :func:`_apart_or_equal` shows.
     """
-    keys = (scores + 0.0).view(np.int64)  # the sum makes one of both zeros
-    if np.minimum.reduce(keys, initial=0) < 0:  # below 0 the greater number is the lesser score
-        keys ^= (keys >> 63) & np.int64(2**63 - 1)
-    keys &= -1 << n_ranks.bit_length()
+    keys = scores.view(np.int64)
+    if len(keys) and keys.item(keys.argmin()) < 0:
+        keys = (scores + 0.0).view(np.int64)  # the sum makes one of both zeros
+        keys ^= (keys >> 63) & np.int64(2**63 - 1)  # below 0 the greater number is the lesser score
+    keys = keys & (-1 << n_ranks.bit_length())
     keys |= ranks
     return keys
 
@@ -163,7 +164,7 @@ def _apart_or_equal(falling: np.ndarray) -> bool:
     """Say whether scores fall, and no two are equal in 12 digits but not in all."""
     gaps = falling[:-1] - falling[1:]
     near = gaps <= NEAR * max(abs(falling.item(0)), abs(falling.item(-1)))
-    return np.count_nonzero(near) == np.count_nonzero(gaps == 0)
+    return np.count_nonzero(near) == len(gaps) - np.count_nonzero(gaps)
 
 
 def _few_first(slots: np.ndarray, scores: np.ndarray, table: DocTable, top_k: int | None) -> Found:
