@@ -271,12 +271,12 @@ def _check_tokenizer(tokenizer: Any) -> Tokenize:
 
 def _texts(frame: pd.DataFrame, field: str) -> list[str]:
     """Give the texts of a field; a missing title is an empty one."""
-    texts = frame[field]
-    if texts.isna().any():
-        texts = texts.where(texts.notna(), "")
-    out = texts.tolist()
-    strange = set(map(type, out)) - {str}  # a subclass of it will do
-    wrong = next((n for n, text in enumerate(out) if not isinstance(text, str)), None) if strange else None
+    out = frame[field].tolist()
+    if set(map(type, out)) <= {str}:  # as most often
+        return out
+    missing = frame[field].isna().tolist()
+    out = ["" if lost else text for lost, text in zip(missing, out)]
+    wrong = next((n for n, text in enumerate(out) if not isinstance(text, str)), None)  # a subclass will do
     if wrong is not None:
         unit = frame[unit_column(frame, "docs")].iloc[wrong]
         raise TypeError(f"docs' {field} must be a string; {unit!r} has {out[wrong]!r}.")
