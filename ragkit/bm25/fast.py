@@ -56,8 +56,9 @@ class FastSearch:
         """Find the documents that may be among the best and their scores; None: take the plain road."""
         ordered = self.scorer.ordered(terms)
         frequent = self._frequent(ordered)
-        rare = [(self.kept.term(term), count) for _, term, count in ordered[: len(ordered) - len(frequent)]]
-        postings = sum(len(term.docs) for term, _ in rare)
+        rarer = ordered[: len(ordered) - len(frequent)]
+        rare = [(self.kept.term(term), count) for _, term, count in rarer]
+        postings = sum([df for df, _, _ in rarer])
         found = None
         # With frequent terms and many to be found, looking at few documents loses against whole rows.
         if are_few(postings, self.n) and (not frequent or 100 * top_k <= postings):

@@ -367,12 +367,12 @@ class KeywordIndex(Ledgers):
         return out
 
     def _known(self, words: list[str], scorer: Scorer) -> Terms:
-        vocab = self._vocab
+        number_of, df, once = self._vocab.get, scorer.df, scorer.setting.once
         terms: Terms = {}
         for word in words:
-            number = vocab.get(word)
-            if number is not None and scorer.df(number):
-                terms[number] = 1 if scorer.setting.once else terms.get(number, 0) + 1
+            number = number_of(word)
+            if number is not None and df(number):
+                terms[number] = 1 if once else terms.get(number, 0) + 1
         return terms
 
 

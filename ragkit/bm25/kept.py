@@ -107,11 +107,11 @@ class Kept:
 
     def docs_of(self, term: int) -> np.ndarray:
         """Give the documents that hold a term."""
-        return self.term(term).docs
+        return (self.terms.get(term) or self.term(term)).docs
 
     def weights_of(self, term: int) -> np.ndarray:
         """Give a term's weights in the documents that hold it."""
-        return self.term(term).weights
+        return (self.terms.get(term) or self.term(term)).weights
 
     def term(self, term: int) -> Term:
         """Give a term's postings and weights."""

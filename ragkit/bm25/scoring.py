@@ -221,7 +221,8 @@ class Scorer:
 
     def ordered(self, terms: Terms) -> list[tuple[int, int, int]]:
         """Give df, term and count, rarest first: the order in which every road adds terms up."""
-        return sorted([(self.df(term), term, count) for term, count in terms.items()])
+        df = self._df.item
+        return sorted([(df(term), term, count) for term, count in terms.items()])
 
     def known(self, terms: Terms) -> Terms:
         """Keep the terms that a searched field holds, and count them as the setting says."""

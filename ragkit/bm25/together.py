@@ -89,7 +89,7 @@ class Portion:
         self.numbers = list(queries)
         self._words = list(chain.from_iterable(queries.values()))
         found = [docs(term) for term, _ in self._words]
-        rows = np.concatenate(found, dtype=np.intp)
+        rows = np.concatenate(found).astype(np.intp)  # for many arrays sooner than in one step
         ends_of_words = np.cumsum([0, *map(len, found)])
         words = np.cumsum([0, *map(len, queries.values())])
         ends, last_words = ends_of_words[words], ends_of_words[words[1:] - 1]

@@ -60,12 +60,15 @@ def lower_bound(scores: np.ndarray, top_k: int) -> float:
     float
         A score that at least `top_k` reach.
     """
-    n_blocks = max(128, 3 * top_k, len(scores) // 128)
+    n_blocks = max(128, 2 * top_k, len(scores) // 128)
     depth = len(scores) // n_blocks
     if depth < 2:
         return _bound_in_steps(scores, top_k)
     maxima = np.maximum.reduce(scores[: depth * n_blocks].reshape(depth, n_blocks))
-    maxima.partition(n_blocks - top_k)
+    if n_blocks > 256:
+        maxima.partition(n_blocks - top_k)
+    else:  # so few are sorted sooner
+        maxima.sort()
     return maxima.item(n_blocks - top_k)
 
 
