@@ -60,6 +60,13 @@ def clock(work):
     return time.process_time() - cpu, time.perf_counter() - wall
 
 
+def settle(seconds=0.25):
+    """Wait until a peer's threads have gone to sleep, which spin for a while; wait awake, as for the peer."""
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        pass
+
+
 def race(title, contestants, rounds, per=1.0, unit="ms", again=False):
     """Time the contestants in turn and print how many times as long as ragkit each takes.
 
@@ -72,6 +79,7 @@ def race(title, contestants, rounds, per=1.0, unit="ms", again=False):
     least = {name: np.full((len(works), 2), np.inf) for name, works in parts.items()}
     for _ in range(rounds):
         for name, works in parts.items():
+            settle()
             for row, work in zip(least[name], works):
                 if again:
                     work()
