@@ -120,6 +120,20 @@ def test_case_is_levelled_in_ascii_blocks_as_in_others(case):
         assert_same_counts(texts, tokenizer)
 
 
+class Whispering(Tokenizer):
+    def normalize(self, text):
+        return super().normalize(text).replace("loud", "quiet")
+
+    def words(self, text):
+        return [word for word in super().words(text) if word != "noise"]
+
+
+def test_what_a_subclass_of_the_tokenizer_changes_counts():
+    vocab = {}
+    count_words(["a loud fox, noise", "LOUD Z\u00fcrich"], Whispering(), vocab)
+    assert list(vocab) == ["quiet", "fox", "z\u00fcrich"]
+
+
 def test_a_callable_that_gives_no_words_is_refused():
     with pytest.raises(TypeError, match="list of words"):
         count_words(["a"], lambda text: iter(text), {})
