@@ -58,7 +58,20 @@ def complete(
     allowed: np.ndarray | None,
     table: DocTable,
 ) -> list[Found]:
-    """Search the queries, by number, for which nothing is found yet one by one."""
+    """Search one by one the queries for which nothing is found yet.
+
+    Parameters
+    ----------
+    found : dict of number to (slots, scores)
+        What is found already; the rest is added to it.
+    scorer, asked, top_k, allowed, table
+        As in :func:`find`.
+
+    Returns
+    -------
+    list of (slots, scores), length q
+        The best of each query, best first.
+    """
     for number, terms in enumerate(asked):
         if number not in found:
             best = scorer.best(scorer.known(terms), top_k, allowed)
@@ -123,7 +136,20 @@ class Portion:
 
 
 def portions_of(scorer: Scorer, asked: list[Terms]) -> Iterator[dict[int, Words]]:
-    """Give the queries that are searched together, by number, a portion at a time."""
+    """Give the queries that are searched together, a portion at a time.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        What knows in how many documents a word stands.
+    asked : list of dict
+        The queries' words.
+
+    Yields
+    ------
+    dict of number to list of (term, count)
+        Queries of few postings and no frequent word, by their number among all, their terms rarest first.
+    """
     portion: dict[int, Words] = {}
     room = _AT_A_TIME
     for number, terms in enumerate(asked):

@@ -149,7 +149,25 @@ class Pool:
 
 
 def named_runs(runs: Any) -> dict[str, Any]:
-    """Name the runs: a dict's keys, or ``run_1, run_2, ...`` for a list."""
+    """Name the runs: a dict's keys, or ``run_1, run_2, ...`` for a list.
+
+    Parameters
+    ----------
+    runs : dict of str to run, or sequence of runs
+        What the user gave.
+
+    Returns
+    -------
+    dict of str to run
+        The same runs by name, in order.
+
+    Raises
+    ------
+    TypeError
+        If it is neither, or a name is no string.
+    ValueError
+        If there are no runs, or a name would spoil the ledger.
+    """
     if isinstance(runs, Mapping):
         named = dict(runs)
     elif isinstance(runs, Sequence) and not isinstance(runs, (str, bytes)):
@@ -166,7 +184,20 @@ def named_runs(runs: Any) -> dict[str, Any]:
 
 
 def check_names(names: Iterable[Any]) -> None:
-    """Refuse names of runs that would spoil the ledger."""
+    """Refuse names of runs that would spoil the ledger.
+
+    Parameters
+    ----------
+    names : iterable
+        The names.
+
+    Raises
+    ------
+    TypeError
+        If one is no string, or empty.
+    ValueError
+        If one holds ``+``, or makes a column that the ledger has already.
+    """
     for name in names:
         _check_name(name)
 
@@ -341,6 +372,7 @@ def _place(sources: list[Source], units: list[np.ndarray], n_units: int) -> np.n
     is far cheaper than hashing or sorting the pairs.
     """
     n_queries = len(sources[0].sizes)
+    # Where units are many, still some queries at a time, in up to four times the cells.
     per_block = max(1, min(max(_CELLS // n_units, 8), 4 * _CELLS // n_units, n_queries))
     table = np.full(per_block * n_units, -1, dtype=np.int32)
     sizes = np.zeros(n_queries, dtype=np.int64)  # units found so far in each query
