@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragkit import Tokenizer
-from ragkit.text import counting
-from ragkit.text.counting import assemble, count_fast, count_plain, count_words
+from ragkit.text.counting import assemble, count_fast, count_plain, count_words, fast
 
 TOKENIZERS = {
     "default": Tokenizer(),
@@ -85,17 +84,17 @@ def test_the_fast_road_equals_the_plain_one(name, texts):
 @given(texts=st.lists(TEXT, max_size=8))
 def test_where_blocks_end_makes_no_difference(block, group, texts):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counting, "_BLOCK", block)
-        patch.setattr(counting, "_GROUP", group)
+        patch.setattr(fast, "_BLOCK", block)
+        patch.setattr(fast, "_GROUP", group)
         for tokenizer in TOKENIZERS.values():
             assert_same_counts(texts, tokenizer)
 
 
 @pytest.mark.parametrize(("block", "group"), [(1 << 21, 1 << 26), (1, 1 << 26), (1, 1)])
 def test_words_of_one_hash_are_told_apart(monkeypatch, block, group):
-    monkeypatch.setattr(counting, "_mix", lambda x: x & np.uint64(0xFF))  # every hash is one byte
-    monkeypatch.setattr(counting, "_BLOCK", block)
-    monkeypatch.setattr(counting, "_GROUP", group)
+    monkeypatch.setattr(fast, "_mix", lambda x: x & np.uint64(0xFF))  # every hash is one byte
+    monkeypatch.setattr(fast, "_BLOCK", block)
+    monkeypatch.setattr(fast, "_GROUP", group)
     texts = ["incomparable incontrovertible", "incorrigible fox", "incomparable fox incontestable"]
     assert_same_counts(texts, Tokenizer())
 
@@ -108,8 +107,8 @@ TWINS += [(A * 3 + "a", A * 3 + "b"), (A * 2 + "a", A * 2 + "aa"), (A * 2, A * 2
 @pytest.mark.parametrize("block", [1 << 21, 1])
 @pytest.mark.parametrize(("first", "second"), [*TWINS, *(twins[::-1] for twins in TWINS)])
 def test_words_of_one_hash_are_told_apart_by_any_letter_and_by_length(monkeypatch, first, second, block):
-    monkeypatch.setattr(counting, "_mix", lambda x: x & np.uint64(0))
-    monkeypatch.setattr(counting, "_BLOCK", block)
+    monkeypatch.setattr(fast, "_mix", lambda x: x & np.uint64(0))
+    monkeypatch.setattr(fast, "_BLOCK", block)
     assert_same_counts([f"{first} {first}", f"{first} {second}"], Tokenizer())
 
 
