@@ -87,17 +87,13 @@ class FastSearch:
     def _among_few(self, rare: Rare, frequent: Frequent, top_k: int, allowed: np.ndarray | None) -> Best:
         """Choose among the documents that hold a rarer term; None where others may be better."""
         rows, weights, before = _gather(rare, allowed)
-        scores = self._add_up(rows, weights, before)
+        scores, n_docs = self._add_up(rows, weights, before)
         if frequent:
             return self._lift(rows, scores, frequent, top_k) if top_k <= len(rows) else None
-        cut = cut_of(scores, top_k)
-        if not is_sound(cut):
-            return None
-        keep = (scores >= cut).nonzero()[0]
-        return rows[keep], scores[keep]
+        return best_of(rows, scores, n_docs, top_k)
 
-    def _add_up(self, rows: np.ndarray, weights: np.ndarray, before: int) -> np.ndarray:
-        """Give each document's score at the last of its postings, and 0 at the others.
+    def _add_up(self, rows: np.ndarray, weights: np.ndarray, before: int) -> tuple[np.ndarray, int]:
+        """Give each document's score at the last of its postings and 0 at the others; and how many there are.
 
         The first `before` postings are those of all terms but the last.
         """
@@ -108,7 +104,7 @@ class FastSearch:
         finally:
             self._spare.append(paper)
         early = (last != numbers[:before]).nonzero()[0]
-        return add_up(weights, early, last[early])
+        return add_up(weights, early, last[early]), len(rows) - len(early)
 
     def _lift(self, rows: np.ndarray, scores: np.ndarray, frequent: Frequent, top_k: int) -> Best:
         """Add frequent terms to documents with rarer ones; None where one without may be among the best.
@@ -274,6 +270,35 @@ def add_up(weights: np.ndarray, early: np.ndarray, last: np.ndarray) -> np.ndarr
     weights += np.bincount(last, weights[early], len(weights))
     weights[early] = 0.0
     return weights
+
+
+def best_of(rows: np.ndarray, scores: np.ndarray, n_docs: int, top_k: int) -> Best:
+    """Keep the documents that may be among the best.
+
+    Parameters
+    ----------
+    rows : ndarray of int, shape (p,)
+        The documents of a query's postings.
+    scores : ndarray of float64, shape (p,)
+        What :func:`add_up` gave.
+    n_docs : int
+        How many documents there are.
+    top_k : int
+        How many are wanted, at least 1.
+
+    Returns
+    -------
+    (rows, scores) or None
+        None where scores are too large to be told apart. Where most are wanted, all: to put them in order
+        costs less than to cut first, and no 0 comes among the best.
+    """
+    if len(scores) < 4 * top_k <= 4 * n_docs:
+        return (rows, scores) if is_sound(scores.item(scores.argmax())) else None
+    cut = cut_of(scores, top_k)
+    if not is_sound(cut):
+        return None
+    keep = (scores >= cut).nonzero()[0]
+    return rows[keep], scores[keep]
 
 
 def cut_of(scores: np.ndarray, top_k: int) -> float:

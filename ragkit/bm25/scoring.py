@@ -246,7 +246,10 @@ class Scorer:
     def best(
         self, terms: Terms, top_k: int | None, allowed: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Find the documents that may be among the best, ties at the cut included, and their scores."""
+        """Find the documents that may be among the best, ties at the cut included, and their scores.
+
+        There may be zeros, for documents whose score stands elsewhere, but only after `top_k` others.
+        """
         if not terms or top_k == 0:
             return np.empty(0, dtype=np.int64), np.empty(0)
         if top_k is not None and self.can_be_fast(top_k):

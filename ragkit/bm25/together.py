@@ -7,11 +7,12 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from ragkit.bm25.fast import add_up, cut_of, is_sound, last_of_each, numbers_to
+from ragkit.bm25.fast import add_up, best_of, cut_of, is_sound, last_of_each, numbers_to
 from ragkit.bm25.kept import are_few, is_rare
 from ragkit.bm25.scoring import Scorer, Terms
 from ragkit.frames.runs import Found, best_first, best_first_of_each
 from ragkit.frames.table import DocTable
+from ragkit.frames.topk import MANY
 
 Look = Callable[[int], np.ndarray]  # from a term to the documents that hold it, or to its weights in them
 Words = list[tuple[int, int]]  # the terms of a query, rarest first, and how often it holds each
@@ -117,6 +118,7 @@ class Portion:
             last_of_each(rows[start:end], numbers[start:end], place, last[start:last_word])
         self._early = (last != numbers).nonzero()[0]
         self._last = last[self._early]
+        self._n_docs = (np.diff(ends) - np.diff(self._early.searchsorted(ends))).tolist()
 
     def search(self, weights: Look, once: bool, top_k: int, table: DocTable) -> dict[int, Found]:
         """Find the best of each query, by number; nothing where scores are too large to be told apart.
@@ -126,6 +128,8 @@ class Portion:
         added = [weights(t) if once or count == 1 else count * weights(t) for t, count in self._words]
         each = np.concatenate(added)
         scores = add_up(each if self._kept is None else each[self._kept], self._early, self._last)
+        if top_k > MANY:  # numpy's overhead is little beside the work itself
+            return self._one_by_one(scores, top_k, table)
         cuts = [cut_of(scores[start:end], top_k) for start, end in self._spans]
         if not all(map(is_sound, cuts)):
             return {}
@@ -133,6 +137,15 @@ class Portion:
         ends = keep.searchsorted(self._ends)
         found = best_first_of_each(self._rows[keep], scores[keep], ends, table, top_k)
         return dict(zip(self.numbers, found))
+
+    def _one_by_one(self, scores: np.ndarray, top_k: int, table: DocTable) -> dict[int, Found]:
+        """Find the best of each query where many are wanted."""
+        found = {}
+        for number, n_docs, (start, end) in zip(self.numbers, self._n_docs, self._spans):
+            best = best_of(self._rows[start:end], scores[start:end], n_docs, top_k)
+            if best is not None:
+                found[number] = best_first(*best, table, top_k)
+        return found
 
 
 def portions_of(scorer: Scorer, asked: list[Terms]) -> Iterator[dict[int, Words]]:

@@ -12,6 +12,7 @@ from ragkit.frames.coerce import as_run, empty_run
 from ragkit.frames.messages import some
 from ragkit.frames.ranking import NEAR, group_codes, ranks_within, round_significant
 from ragkit.frames.table import DocTable
+from ragkit.frames.topk import MANY, nearly_rising
 
 Found = tuple[np.ndarray, np.ndarray]  # what one query found: slots and their scores
 
@@ -75,11 +76,15 @@ def best_first(slots: np.ndarray, scores: np.ndarray, table: DocTable, top_k: in
         return slots[:0], scores[:0]
     if len(scores) <= _SHORT:
         return _few_first(slots, scores, table, top_k)
+    rising = nearly_rising(scores, top_k) if len(scores) > MANY else None
+    if rising is not None:
+        slots, scores = slots[rising], scores[rising]
+    kind = None if rising is None else "stable"  # which is fast for what is nearly in order
     ranks = table.ranks_of(slots)
     if ranks is None:
-        order = scores.argsort()[::-1]
+        order = scores.argsort(kind=kind)[::-1]
     else:
-        order = _keys(scores, ranks, table.n_slots).argsort()[::-1]
+        order = _keys(scores, ranks, table.n_slots).argsort(kind=kind)[::-1]
         falling = scores[order]
         if _apart_or_equal(falling):
             return slots[order[:top_k]], falling[:top_k]

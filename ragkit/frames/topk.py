@@ -7,6 +7,9 @@ import numpy as np
 from ragkit.frames.ranking import NEAR
 
 
+MANY = 640  # so many scores are sorted sooner when they are ordered roughly first
+
+
 def top_candidates(scores: np.ndarray, top_k: int | None, slack: float = NEAR) -> np.ndarray:
     """Find the rows that may be among the `top_k` best, ties at the cut included.
 
@@ -65,19 +68,58 @@ def lower_bound(scores: np.ndarray, top_k: int) -> float:
     if depth < 2:
         return _bound_in_steps(scores, top_k)
     maxima = np.maximum.reduce(scores[: depth * n_blocks].reshape(depth, n_blocks))
-    if n_blocks > 256:
-        maxima.partition(n_blocks - top_k)
-    else:  # so few are sorted sooner
-        maxima.sort()
-    return maxima.item(n_blocks - top_k)
+    if n_blocks > MANY:
+        return _bound_in_steps(maxima, top_k)
+    maxima.sort()
+    return maxima.item(-top_k)
 
 
 def _bound_in_steps(scores: np.ndarray, top_k: int) -> float:
     """Bound the `top_k`-th best score by rounding all to 16 bits, which are sorted in linear time."""
-    low = np.minimum.reduce(scores).item()
-    step = (np.maximum.reduce(scores).item() - low) / 65535
-    if not 1e-30 < step < 1e30:  # all are equal, or so far apart that float32 could not hold it
+    rounded = _in_steps(scores)
+    if rounded is None:
         return np.partition(scores, len(scores) - top_k).item(len(scores) - top_k)
-    steps = ((scores - low) / step).astype(np.uint16)
+    steps, low, step = rounded
     steps.sort(kind="stable")
     return low + (steps.item(len(scores) - top_k) - 1) * step  # one step less: divisions round up, too
+
+
+def nearly_rising(scores: np.ndarray, top_k: int | None) -> np.ndarray | None:
+    """Find the rows that may be among the `top_k` best, ties at the cut included, in nearly rising order.
+
+    Scores are rounded to 16 bits, which are sorted in linear time; what is nearly in order then costs
+    little to sort. For a thousand scores this takes half the time of sorting them as they are.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n,)
+        Scores, at least one.
+    top_k : int or None
+        How many are wanted, at least 1; None for all.
+
+    Returns
+    -------
+    ndarray of int64 or None
+        Row numbers, at least those of the best `top_k`; rows whose scores differ by more than 1/65,535 of
+        the range are in order. None where such a step is too fine or too coarse to tell scores apart.
+    """
+    rounded = _in_steps(scores)
+    if rounded is None:
+        return None
+    steps, low, step = rounded
+    if NEAR * max(abs(low), abs(low + 65535 * step)) > step / 2:  # what ties may be steps apart
+        return None
+    rows = steps.argsort(kind="stable")
+    if top_k is not None and top_k < len(rows):
+        least = max(0, steps.item(rows.item(-top_k)) - 1)
+        rows = rows[-np.count_nonzero(steps >= least) :]
+    return rows
+
+
+def _in_steps(scores: np.ndarray) -> tuple[np.ndarray, float, float] | None:
+    """Round scores to 16 bits, and give the lowest and the step; None where float64 could not hold these."""
+    low = scores.item(scores.argmin())  # sooner than asking for the least itself
+    step = (scores.item(scores.argmax()) - low) / 65535
+    if not 1e-30 < step < 1e30:  # all are equal, or far apart, or not finite
+        return None
+    return ((scores - low) / step).astype(np.uint16), low, step
