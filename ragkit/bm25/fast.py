@@ -55,9 +55,9 @@ class FastSearch:
     def best(self, terms: dict[int, int], top_k: int, allowed: np.ndarray | None) -> Best:
         """Find the documents that may be among the best and their scores; None: take the plain road."""
         ordered = self.scorer.ordered(terms)
-        frequent = self._frequent(ordered)
+        frequent = [] if is_rare(ordered[-1][0], self.n) else self._frequent(ordered)
         rarer = ordered[: len(ordered) - len(frequent)]
-        rare = [(self.kept.term(term), count) for _, term, count in rarer]
+        rare = self.kept.terms_of(rarer)
         postings = sum([df for df, _, _ in rarer])
         found = None
         # With frequent terms and many to be found, looking at few documents loses against whole rows.

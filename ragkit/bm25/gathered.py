@@ -10,7 +10,7 @@ import pandas as pd
 
 from ragkit.bm25.kept import is_rare
 from ragkit.bm25.scoring import Scorer, Terms
-from ragkit.bm25.together import Portion, complete, portions_of
+from ragkit.bm25.together import Portion, complete, portions_of, words_of
 from ragkit.frames.runs import Found
 from ragkit.frames.table import DocTable
 
@@ -43,8 +43,12 @@ class Gathered:
         self._pair_up(scorer, np.concatenate([none, *(tf for _, tf in self._found.values())]))
         self._idf: dict[str, np.ndarray] = {}
         together = portions_of(scorer, asked) if scorer.countable else ()
-        self._portions = [Portion(queries, self._docs_of, allowed, scorer.n) for queries in together]
-        known = set().union(*(portion.numbers for portion in self._portions))
+        self._portions = []  # and of each word in them, what is its own of all weights, and its count
+        for queries in together:
+            words = [(self._span[term], count) for _, term, count in words_of(queries)]
+            docs = [self._docs[span] for span, _ in words]
+            self._portions.append((Portion(queries, docs, allowed, scorer.n), words))
+        known = set().union(*(portion.numbers for portion, _ in self._portions))
         lone = {term for number, terms in enumerate(asked) if number not in known for term in terms}
         self._lone = lone & self._span.keys()  # rare words of the queries that are searched by themselves
 
@@ -60,14 +64,11 @@ class Gathered:
         found: dict[int, Found] = {}
         if top_k is not None and scorer.can_be_fast(top_k) and scorer.countable:
             weights = self._weigh(scorer)
-            for portion in self._portions:
-                found |= portion.search(
-                    lambda term: weights[self._span[term]], scorer.setting.once, top_k, table
-                )
+            once = scorer.setting.once
+            for portion, words in self._portions:
+                each = [weights[s] if once or count == 1 else count * weights[s] for s, count in words]
+                found |= portion.search(each, top_k, table)
         return complete(found, scorer, self.asked, top_k, self.allowed, table)
-
-    def _docs_of(self, term: int) -> np.ndarray:
-        return self._docs[self._span[term]]
 
     def _weigh(self, scorer: Scorer) -> np.ndarray:
         """Weigh all gathered postings under the scorer's setting."""

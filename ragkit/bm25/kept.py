@@ -105,13 +105,10 @@ class Kept:
         """Count weights in steps, rounded up."""
         return np.ceil(weights / self.step).astype(np.uint16)
 
-    def docs_of(self, term: int) -> np.ndarray:
-        """Give the documents that hold a term."""
-        return (self.terms.get(term) or self.term(term)).docs
-
-    def weights_of(self, term: int) -> np.ndarray:
-        """Give a term's weights in the documents that hold it."""
-        return (self.terms.get(term) or self.term(term)).weights
+    def terms_of(self, words: list[tuple[int, int, int]]) -> list[tuple[Term, int]]:
+        """Give what :meth:`term` gives for each word, which is df, term and count; and the count."""
+        kept = self.terms.get
+        return [(kept(term) or self.term(term), count) for _, term, count in words]
 
     def term(self, term: int) -> Term:
         """Give a term's postings and weights."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain, pairwise
 
 import numpy as np
@@ -14,8 +14,7 @@ from ragkit.frames.runs import Found, best_first, best_first_of_each
 from ragkit.frames.table import DocTable
 from ragkit.frames.topk import MANY
 
-Look = Callable[[int], np.ndarray]  # from a term to the documents that hold it, or to its weights in them
-Words = list[tuple[int, int]]  # the terms of a query, rarest first, and how often it holds each
+Words = list[tuple[int, int, int]]  # df, term and count of a query's words, rarest first
 
 _AT_A_TIME = 1 << 16  # postings of a portion: what is done with them stays in the processor's cache
 
@@ -46,8 +45,10 @@ def find(
     found: dict[int, Found] = {}
     if top_k is not None and scorer.can_be_fast(top_k):
         for queries in portions_of(scorer, asked):
-            portion = Portion(queries, scorer.fast.kept.docs_of, allowed, scorer.n)
-            found |= portion.search(scorer.fast.kept.weights_of, scorer.setting.once, top_k, table)
+            terms = scorer.fast.kept.terms_of(words_of(queries))
+            portion = Portion(queries, [term.docs for term, _ in terms], allowed, scorer.n)
+            weights = [term.weights if count == 1 else count * term.weights for term, count in terms]
+            found |= portion.search(weights, top_k, table)
     return complete(found, scorer, asked, top_k, allowed, table)
 
 
@@ -91,20 +92,20 @@ class Portion:
     ----------
     queries : dict of number to words
         The queries.
-    docs : callable
-        Gives the documents that hold a term.
+    docs : list of ndarray of int
+        The documents that hold each of :func:`words_of` the queries.
     allowed : ndarray of bool or None
         Which slots may be found.
     n : int
         How many slots there are.
     """
 
-    def __init__(self, queries: dict[int, Words], docs: Look, allowed: np.ndarray | None, n: int):
+    def __init__(
+        self, queries: dict[int, Words], docs: list[np.ndarray], allowed: np.ndarray | None, n: int
+    ):
         self.numbers = list(queries)
-        self._words = list(chain.from_iterable(queries.values()))
-        found = [docs(term) for term, _ in self._words]
-        rows = np.concatenate(found).astype(np.intp)  # for many arrays sooner than in one step
-        ends_of_words = np.cumsum([0, *map(len, found)])
+        rows = np.concatenate(docs).astype(np.intp)  # for many arrays sooner than in one step
+        ends_of_words = np.cumsum([0, *map(len, docs)])
         words = np.cumsum([0, *map(len, queries.values())])
         ends, last_words = ends_of_words[words], ends_of_words[words[1:] - 1]
         self._kept = None if allowed is None else allowed[rows].nonzero()[0]
@@ -120,13 +121,12 @@ class Portion:
         self._last = last[self._early]
         self._n_docs = (np.diff(ends) - np.diff(self._early.searchsorted(ends))).tolist()
 
-    def search(self, weights: Look, once: bool, top_k: int, table: DocTable) -> dict[int, Found]:
+    def search(self, weights: list[np.ndarray], top_k: int, table: DocTable) -> dict[int, Found]:
         """Find the best of each query, by number; nothing where scores are too large to be told apart.
 
-        `weights` gives those of a term in its documents.
+        `weights` are what each word adds to its documents.
         """
-        added = [weights(t) if once or count == 1 else count * weights(t) for t, count in self._words]
-        each = np.concatenate(added)
+        each = np.concatenate(weights)
         scores = add_up(each if self._kept is None else each[self._kept], self._early, self._last)
         if top_k > MANY:  # numpy's overhead is little beside the work itself
             return self._one_by_one(scores, top_k, table)
@@ -148,6 +148,11 @@ class Portion:
         return found
 
 
+def words_of(queries: dict[int, Words]) -> Words:
+    """Give the words of some queries, query after query."""
+    return list(chain.from_iterable(queries.values()))
+
+
 def portions_of(scorer: Scorer, asked: list[Terms]) -> Iterator[dict[int, Words]]:
     """Give the queries that are searched together, a portion at a time.
 
@@ -160,20 +165,20 @@ def portions_of(scorer: Scorer, asked: list[Terms]) -> Iterator[dict[int, Words]
 
     Yields
     ------
-    dict of number to list of (term, count)
+    dict of number to list of (df, term, count)
         Queries of few postings and no frequent word, by their number among all, their terms rarest first.
     """
     portion: dict[int, Words] = {}
     room = _AT_A_TIME
     for number, terms in enumerate(asked):
         ordered = scorer.ordered(terms)
-        postings = sum(df for df, _, _ in ordered)
+        postings = sum([df for df, _, _ in ordered])
         if not ordered or not are_few(postings, scorer.n) or not is_rare(ordered[-1][0], scorer.n):
             continue
         if postings > room and portion:
             yield portion
             portion, room = {}, _AT_A_TIME
-        portion[number] = [(term, count) for _, term, count in ordered]
+        portion[number] = ordered
         room -= postings
     if portion:
         yield portion

@@ -76,15 +76,13 @@ def best_first(slots: np.ndarray, scores: np.ndarray, table: DocTable, top_k: in
         return slots[:0], scores[:0]
     if len(scores) <= _SHORT:
         return _few_first(slots, scores, table, top_k)
-    rising = nearly_rising(scores, top_k) if len(scores) > MANY else None
-    if rising is not None:
+    if len(scores) > MANY and (rising := nearly_rising(scores, top_k)) is not None:
         slots, scores = slots[rising], scores[rising]
-    kind = None if rising is None else "stable"  # which is fast for what is nearly in order
     ranks = table.ranks_of(slots)
     if ranks is None:
-        order = scores.argsort(kind=kind)[::-1]
+        order = _rising(scores)[::-1]
     else:
-        order = _keys(scores, ranks, table.n_slots).argsort(kind=kind)[::-1]
+        order = _rising(_keys(scores, ranks, table.n_slots))[::-1]
         falling = scores[order]
         if _apart_or_equal(falling):
             return slots[order[:top_k]], falling[:top_k]
@@ -165,6 +163,11 @@ def _keys(scores: np.ndarray, ranks: np.ndarray, n_ranks: int) -> np.ndarray:
     keys = keys & (-1 << n_ranks.bit_length())
     keys |= ranks
     return keys
+
+
+def _rising(keys: np.ndarray) -> np.ndarray:
+    """Order numbers that are many only where they are nearly in order, which a stable sort makes use of."""
+    return keys.argsort(kind="stable") if len(keys) > MANY else keys.argsort()
 
 
 def _apart_or_equal(falling: np.ndarray) -> bool:
