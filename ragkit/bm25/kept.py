@@ -25,8 +25,8 @@ class Term(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are kept for this term alone: its documents are a view, except over fields."""
-        return self.weights.nbytes + (0 if self.docs.base is not None else self.docs.nbytes)
+        """Bytes that are kept for this term."""
+        return self.docs.nbytes + self.weights.nbytes
 
 
 class Row(NamedTuple):
@@ -120,7 +120,7 @@ class Kept:
 
     def keep(self, term: int, docs: np.ndarray, weights: np.ndarray) -> Term:
         """Keep a term's weights where there is room; one that would push out most others is not kept."""
-        made = Term(docs, weights)
+        made = Term(docs.copy(), weights)  # what stands close together is read sooner
         if made.nbytes <= self.room // 16:
             with _KEEPING:
                 self._make_room(made.nbytes)
