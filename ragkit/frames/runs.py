@@ -95,7 +95,8 @@ def best_first(slots: np.ndarray, scores: np.ndarray, table: DocTable, top_k: in
         order, falling, near = order[:end], falling[:end], near[: max(0, end - 1)]
     same = falling[:-1] == falling[1:]
     if not np.array_equal(near, same) or (ranks is None and near.any()):
-        order = order[_ties_by_id(slots[order], falling, near, same, table)]
+        query = np.zeros(len(order), dtype=np.intp)
+        order = order[_ties_by_id(slots[order], falling, near, same, table, query)]
         falling = scores[order]
     return slots[order[:top_k]], falling[:top_k]
 
@@ -136,15 +137,12 @@ def best_first_of_each(
     if ranks is not None:
         near &= gaps != 0  # equal scores are in the order of their ids
     near[ends[(ends > 0) & (ends < len(slots))] - 1] = False  # between two queries
-    doubtful = set(ends.searchsorted(near.nonzero()[0], side="right").tolist())
-    if ranks is None:  # ordering one query by itself costs as much as ranking some thirty ids
-        table.want_ranks(30 * len(doubtful))
-    return [
-        best_first(slots[start:end], scores[start:end], table, top_k)
-        if number in doubtful
-        else (ordered[start : min(end, start + top_k)], falling[start : min(end, start + top_k)])
-        for number, (start, end) in enumerate(spans, start=1)
-    ]
+    if near.any():
+        query = ends.searchsorted(np.arange(len(slots)), side="right")
+        order = _ties_by_id(ordered, falling, near, gaps == 0, table, query)
+        ordered, falling = ordered[order], falling[order]
+    kept = [slice(start, min(end, start + top_k)) for start, end in spans]
+    return [(ordered[span], falling[span]) for span in kept]
 
 
 _SHORT = 24  # lists up to this length are ordered by plain Python, which costs less than arrays do
@@ -206,22 +204,27 @@ def _in_tie_order(
 
 
 def _ties_by_id(
-    slots: np.ndarray, falling: np.ndarray, near: np.ndarray, same: np.ndarray, table: DocTable
+    slots: np.ndarray,
+    falling: np.ndarray,
+    near: np.ndarray,
+    same: np.ndarray,
+    table: DocTable,
+    query: np.ndarray,
 ) -> np.ndarray:
-    """Order rows of falling scores by the tie rule; `near` and `same` compare each with the next."""
+    """Order rows by the tie rule whose scores fall within each query; `near` and `same` compare neighbours."""
     order = np.arange(len(slots))
     tied = np.zeros(len(slots), dtype=bool)
     tied[:-1] = near
     tied[1:] |= near
     rows = np.flatnonzero(tied)
-    keys, scores = table.order_key(slots[rows]), falling[rows]
-    if not np.array_equal(near, same):  # equal in 12 digits, but not in all
+    keys, scores, query = table.order_key(slots[rows]), falling[rows], -query[rows]
+    if not np.array_equal(near, same & near):  # equal in 12 digits, but not in all
         scores = round_significant(scores)
     if keys.dtype == object:  # few: sorting tuples costs less than any array work
-        found = sorted(zip(scores.tolist(), keys.tolist(), rows.tolist()), reverse=True)
-        order[rows] = [row for _, _, row in found]
+        found = sorted(zip(query.tolist(), scores.tolist(), keys.tolist(), rows.tolist()), reverse=True)
+        order[rows] = [row for *_, row in found]
     else:
-        order[rows] = rows[np.lexsort((keys, scores))[::-1]]
+        order[rows] = rows[np.lexsort((keys, scores, query))[::-1]]
     return order
 
 
