@@ -320,6 +320,39 @@ def cut_of(scores: np.ndarray, top_k: int) -> float:
     return max(cut * (1 - NEAR), _ABOVE_0)
 
 
+def cuts_of(scores: np.ndarray, spans: list[tuple[int, int]], top_k: int) -> np.ndarray:
+    """Bound what the best of each of several queries reach, as :func:`cut_of` does for one.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (p,)
+        Scores, none below 0, query after query.
+    spans : list of (start, end), length q
+        What is each query's.
+    top_k : int
+        How many are wanted of each, at least 1.
+
+    Returns
+    -------
+    ndarray of float64, shape (q,)
+        The least scores that may be among the best.
+    """
+    n_blocks = max(128, 2 * top_k)
+    maxima = np.zeros((len(spans), n_blocks))
+    for row, (start, end) in zip(maxima, spans):
+        depth = (end - start) // n_blocks
+        if depth:
+            blocks = scores[start : start + depth * n_blocks].reshape(depth, n_blocks)
+            np.maximum.reduce(blocks, out=row)
+        else:
+            row[: end - start] = scores[start:end]
+    if n_blocks > 256:
+        maxima.partition(n_blocks - top_k)
+    else:  # so few are sorted sooner
+        maxima.sort()
+    return np.maximum(maxima[:, n_blocks - top_k] * (1 - NEAR), _ABOVE_0)
+
+
 def is_sound(cut: float) -> bool:
     """Say whether scores above this cut can be told apart; where not, the plain road is taken.
 

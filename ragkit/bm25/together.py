@@ -7,7 +7,7 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from ragkit.bm25.fast import add_up, best_of, cut_of, is_sound, last_of_each, numbers_to
+from ragkit.bm25.fast import add_up, best_of, cuts_of, is_sound, last_of_each, numbers_to
 from ragkit.bm25.kept import are_few, is_rare
 from ragkit.bm25.scoring import Scorer, Terms
 from ragkit.frames.runs import Found, best_first, best_first_of_each
@@ -130,8 +130,8 @@ class Portion:
         scores = add_up(each if self._kept is None else each[self._kept], self._early, self._last)
         if top_k > MANY:  # numpy's overhead is little beside the work itself
             return self._one_by_one(scores, top_k, table)
-        cuts = [cut_of(scores[start:end], top_k) for start, end in self._spans]
-        if not all(map(is_sound, cuts)):
+        cuts = cuts_of(scores, self._spans, top_k)
+        if not is_sound(cuts.max()):
             return {}
         keep = (scores >= np.repeat(cuts, np.diff(self._ends))).nonzero()[0]
         ends = keep.searchsorted(self._ends)
