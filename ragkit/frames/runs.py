@@ -134,15 +134,19 @@ def best_first_of_each(
     ordered, falling = slots[order], scores[order]
     gaps = falling[:-1] - falling[1:]
     near = gaps <= NEAR * np.abs(falling[1:])
-    if ranks is not None:
-        near &= gaps != 0  # equal scores are in the order of their ids
     near[ends[(ends > 0) & (ends < len(slots))] - 1] = False  # between two queries
-    if near.any():
+    if ranks is None and near.any():
         query = ends.searchsorted(np.arange(len(slots)), side="right")
         order = _ties_by_id(ordered, falling, near, gaps == 0, table, query)
         ordered, falling = ordered[order], falling[order]
     kept = [slice(start, min(end, start + top_k)) for start, end in spans]
-    return [(ordered[span], falling[span]) for span in kept]
+    found = [(ordered[span], falling[span]) for span in kept]
+    if ranks is not None:  # the ids of equal scores are in order already
+        doubtful = (near & (gaps != 0)).nonzero()[0]
+        for number in set((ends.searchsorted(doubtful, side="right") - 1).tolist()):
+            start, end = spans[number]
+            found[number] = best_first(slots[start:end], scores[start:end], table, top_k)
+    return found
 
 
 _SHORT = 24  # lists up to this length are ordered by plain Python, which costs less than arrays do

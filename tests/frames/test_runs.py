@@ -1,11 +1,13 @@
 """The order of what a query found: quick sorts against the rule itself."""
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragkit.frames import round_significant
-from ragkit.frames.runs import best_first
+from ragkit.frames.runs import best_first, best_first_of_each
 from ragkit.frames.table import DocTable
 
 
@@ -44,3 +46,26 @@ def test_the_best_come_first_by_the_tie_rule(seed, n, values, noise, below, size
     slots = rng.permutation(n + 50)[:n]
     mine, wanted = best_first(slots, scores, table, top_k), by_the_rule(slots, scores, table, top_k)
     assert mine[0].tolist() == wanted[0].tolist() and mine[1].tolist() == wanted[1].tolist()
+
+
+@settings(max_examples=150)
+@given(
+    st.integers(0, 10**6),
+    st.lists(st.sampled_from([0, 1, 2, 5, 30, 700]), min_size=1, max_size=5),
+    st.sampled_from([1, 3, 40, 10**6]),
+    st.sampled_from([0.0, 1e-16, 3e-13, 2e-11, 1e-9]),
+    st.sampled_from([1, 7, 100, 1000]),
+    st.booleans(),
+)
+def test_many_queries_are_put_in_order_together_as_each_alone(seed, sizes, values, noise, top_k, ranked):
+    rng = np.random.default_rng(seed)
+    ends = np.cumsum([0, *sizes])
+    scores = rng.integers(0, values, ends[-1]) / values + 1.0
+    scores += noise * rng.integers(-3, 4, len(scores))
+    table = table_of(800, seed, ranked)
+    slots = np.concatenate([np.empty(0, dtype=np.int64), *(rng.permutation(800)[:size] for size in sizes)])
+    found = best_first_of_each(slots, scores, ends, table, top_k)
+    assert len(found) == len(sizes)
+    for (start, end), mine in zip(pairwise(ends), found):
+        wanted = by_the_rule(slots[start:end], scores[start:end], table, top_k)
+        assert mine[0].tolist() == wanted[0].tolist() and mine[1].tolist() == wanted[1].tolist()
