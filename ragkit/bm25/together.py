@@ -100,9 +100,7 @@ class Portion:
         How many slots there are.
     """
 
-    def __init__(
-        self, queries: dict[int, Words], docs: list[np.ndarray], allowed: np.ndarray | None, n: int
-    ):
+    def __init__(self, queries: dict[int, Words], docs: list[np.ndarray], allowed: np.ndarray | None, n: int):
         self.numbers = list(queries)
         rows = np.concatenate(docs).astype(np.intp)  # for many arrays sooner than in one step
         ends_of_words = np.cumsum([0, *map(len, docs)])

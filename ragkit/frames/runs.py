@@ -215,7 +215,7 @@ def _ties_by_id(
     table: DocTable,
     query: np.ndarray,
 ) -> np.ndarray:
-    """Order rows by the tie rule whose scores fall within each query; `near` and `same` compare neighbours."""
+    """Order rows that fall within each query by the tie rule; `near` and `same` compare neighbours."""
     order = np.arange(len(slots))
     tied = np.zeros(len(slots), dtype=bool)
     tied[:-1] = near

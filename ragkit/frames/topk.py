@@ -6,7 +6,6 @@ import numpy as np
 
 from ragkit.frames.ranking import NEAR
 
-
 MANY = 640  # so many scores are sorted sooner when they are ordered roughly first
 
 
