@@ -297,7 +297,7 @@ def main():
         peers["tantivy"] = Tantivy
         peers["tantivy, 1 thread"] = lambda texts: Tantivy(texts, threads=1)
     if not options.no_build:
-        build(texts, peers, min(2, options.rounds))
+        build(texts, peers, min(3, options.rounds))
     index = rk.KeywordIndex(texts, tokenizer=TOKENIZER, variant="lucene")
     made = {name: make(texts) for name, make in peers.items()}
     if "bm25s" in made:

@@ -17,7 +17,6 @@ Best = tuple[np.ndarray, np.ndarray] | None  # documents and their scores; None:
 Rare = list[tuple[Term, int]]  # and how often the query holds it
 Frequent = list[tuple[Row, int]]
 
-_LARGE = 1e300  # scores above are left to the plain road
 _ABOVE_0 = 5e-324  # the smallest number there is
 _NUMBERS = np.arange(1 << 16, dtype=np.uint16)
 
@@ -55,7 +54,7 @@ class FastSearch:
     def best(self, terms: dict[int, int], top_k: int, allowed: np.ndarray | None) -> Best:
         """Find the documents that may be among the best and their scores; None: take the plain road."""
         ordered = self.scorer.ordered(terms)
-        frequent = [] if is_rare(ordered[-1][0], self.n) else self._frequent(ordered)
+        frequent = self._frequent(ordered)
         rarer = ordered[: len(ordered) - len(frequent)]
         rare = self.kept.terms_of(rarer)
         postings = sum([df for df, _, _ in rarer])
@@ -87,13 +86,13 @@ class FastSearch:
     def _among_few(self, rare: Rare, frequent: Frequent, top_k: int, allowed: np.ndarray | None) -> Best:
         """Choose among the documents that hold a rarer term; None where others may be better."""
         rows, weights, before = _gather(rare, allowed)
-        scores, n_docs = self._add_up(rows, weights, before)
+        scores = self._add_up(rows, weights, before)
         if frequent:
             return self._lift(rows, scores, frequent, top_k) if top_k <= len(rows) else None
-        return best_of(rows, scores, n_docs, top_k)
+        return best_of(rows, scores, top_k)
 
-    def _add_up(self, rows: np.ndarray, weights: np.ndarray, before: int) -> tuple[np.ndarray, int]:
-        """Give each document's score at the last of its postings and 0 at the others; and how many there are.
+    def _add_up(self, rows: np.ndarray, weights: np.ndarray, before: int) -> np.ndarray:
+        """Give each document's score at the last of its postings, and 0 at the others.
 
         The first `before` postings are those of all terms but the last.
         """
@@ -104,7 +103,7 @@ class FastSearch:
         finally:
             self._spare.append(paper)
         early = (last != numbers[:before]).nonzero()[0]
-        return add_up(weights, early, last[early]), len(rows) - len(early)
+        return add_up(weights, early, last[early])
 
     def _lift(self, rows: np.ndarray, scores: np.ndarray, frequent: Frequent, top_k: int) -> Best:
         """Add frequent terms to documents with rarer ones; None where one without may be among the best.
@@ -115,7 +114,7 @@ class FastSearch:
         """
         near = (scores >= lower_bound(scores, top_k)).nonzero()[0]
         cut = self._sure(self._lifted(rows[near], scores[near], frequent), frequent, top_k)
-        if not _most(frequent) < cut < _LARGE:
+        if not _most(frequent) < cut:
             return None
         near = (scores >= cut - _most(frequent)).nonzero()[0]
         upper = scores[near]
@@ -272,7 +271,7 @@ def add_up(weights: np.ndarray, early: np.ndarray, last: np.ndarray) -> np.ndarr
     return weights
 
 
-def best_of(rows: np.ndarray, scores: np.ndarray, n_docs: int, top_k: int) -> Best:
+def best_of(rows: np.ndarray, scores: np.ndarray, top_k: int) -> tuple[np.ndarray, np.ndarray]:
     """Keep the documents that may be among the best.
 
     Parameters
@@ -281,47 +280,23 @@ def best_of(rows: np.ndarray, scores: np.ndarray, n_docs: int, top_k: int) -> Be
         The documents of a query's postings.
     scores : ndarray of float64, shape (p,)
         What :func:`add_up` gave.
-    n_docs : int
-        How many documents there are.
     top_k : int
         How many are wanted, at least 1.
 
     Returns
     -------
-    (rows, scores) or None
-        None where scores are too large to be told apart. Where most are wanted, all: to put them in order
-        costs less than to cut first, and no 0 comes among the best.
+    rows, scores : ndarray
+        All where most are wanted and none of them is 0: to put them in order costs less than to cut first.
     """
-    if len(scores) < 4 * top_k <= 4 * n_docs:
-        return (rows, scores) if is_sound(scores.item(scores.argmax())) else None
-    cut = cut_of(scores, top_k)
-    if not is_sound(cut):
-        return None
-    keep = (scores >= cut).nonzero()[0]
+    if len(scores) < 4 * top_k <= 4 * np.count_nonzero(scores):
+        return rows, scores
+    cut = lower_bound(scores, top_k) if top_k < len(scores) else 0.0
+    keep = (scores >= max(cut * (1 - NEAR), _ABOVE_0)).nonzero()[0]
     return rows[keep], scores[keep]
 
 
-def cut_of(scores: np.ndarray, top_k: int) -> float:
-    """Bound what the best reach: above 0, and ties with the last of them are not below.
-
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (p,)
-        Scores, none below 0.
-    top_k : int
-        How many are wanted, at least 1.
-
-    Returns
-    -------
-    float
-        The least score that may be among the best.
-    """
-    cut = lower_bound(scores, top_k) if top_k < len(scores) else 0.0
-    return max(cut * (1 - NEAR), _ABOVE_0)
-
-
 def cuts_of(scores: np.ndarray, spans: list[tuple[int, int]], top_k: int) -> np.ndarray:
-    """Bound what the best of each of several queries reach, as :func:`cut_of` does for one.
+    """Bound what the best of each of several queries reach: above 0, and ties with the last are not below.
 
     Parameters
     ----------
@@ -335,35 +310,16 @@ def cuts_of(scores: np.ndarray, spans: list[tuple[int, int]], top_k: int) -> np.
     Returns
     -------
     ndarray of float64, shape (q,)
-        The least scores that may be among the best.
+        The least scores that may be among the best; of short lists, which cost little to sort, all above 0.
     """
     n_blocks = max(128, 2 * top_k)
-    maxima = np.zeros((len(spans), n_blocks))
-    for row, (start, end) in zip(maxima, spans):
+    long = [number for number, (start, end) in enumerate(spans) if end - start >= n_blocks]
+    maxima = np.empty((len(long), n_blocks))
+    for row, number in zip(maxima, long):
+        start, end = spans[number]
         depth = (end - start) // n_blocks
-        if depth:
-            blocks = scores[start : start + depth * n_blocks].reshape(depth, n_blocks)
-            np.maximum.reduce(blocks, out=row)
-        else:
-            row[: end - start] = scores[start:end]
-    if n_blocks > 256:
-        maxima.partition(n_blocks - top_k)
-    else:  # so few are sorted sooner
-        maxima.sort()
-    return np.maximum(maxima[:, n_blocks - top_k] * (1 - NEAR), _ABOVE_0)
-
-
-def is_sound(cut: float) -> bool:
-    """Say whether scores above this cut can be told apart; where not, the plain road is taken.
-
-    Parameters
-    ----------
-    cut : float
-        What :func:`cut_of` gave.
-
-    Returns
-    -------
-    bool
-        False for huge, infinite and NaN ones.
-    """
-    return cut < _LARGE
+        np.maximum.reduce(scores[start : start + depth * n_blocks].reshape(depth, n_blocks), out=row)
+    maxima.sort()
+    cuts = np.full(len(spans), _ABOVE_0)
+    cuts[long] = np.maximum(maxima[:, n_blocks - top_k] * (1 - NEAR), _ABOVE_0)
+    return cuts

@@ -43,7 +43,7 @@ class Gathered:
         self._pair_up(scorer, np.concatenate([none, *(tf for _, tf in self._found.values())]))
         self._idf: dict[str, np.ndarray] = {}
         together = portions_of(scorer, asked) if scorer.countable else ()
-        self._portions = []  # and of each word in them, what is its own of all weights, and its count
+        self._portions = []  # with each word's slice of the gathered weights, and its count
         for queries in together:
             words = [(self._span[term], count) for _, term, count in words_of(queries)]
             docs = [self._docs[span] for span, _ in words]

@@ -111,7 +111,7 @@ class Kept:
         return [(kept(term) or self.term(term), count) for _, term, count in words]
 
     def term(self, term: int) -> Term:
-        """Give a term's postings and weights."""
+        """Give a term's documents and weights."""
         kept = self.terms.get(term)
         if kept is None:
             docs, tf = self.scorer.counts(term)
@@ -120,8 +120,10 @@ class Kept:
 
     def keep(self, term: int, docs: np.ndarray, weights: np.ndarray) -> Term:
         """Keep a term's weights where there is room; one that would push out most others is not kept."""
-        made = Term(docs.copy(), weights)  # what stands close together is read sooner
+        made = Term(docs, weights)
         if made.nbytes <= self.room // 16:
+            # Copies, since views would keep all gathered weights alive, and what is near is read sooner.
+            made = Term(docs.copy(), weights if weights.base is None else weights.copy())
             with _KEEPING:
                 self._make_room(made.nbytes)
                 if self.nbytes + made.nbytes <= self.room and term not in self.terms:

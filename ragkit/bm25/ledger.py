@@ -67,7 +67,7 @@ class Ledgers(WordCounts):
             return self._last
 
     def _make_scorer(self, setting: Setting) -> Scorer:
-        # Kept weights take less than 3 bytes a posting: smaller than an index of scores.
+        # What is kept takes less than 3 bytes a posting: all is smaller than an index of scores.
         room = max(1 << 22, 23 * sum(len(p.docs) for p in self._postings.values()) // 8)
         return Scorer(list(self._postings.values()), setting, room)
 

@@ -15,6 +15,7 @@ from ragkit.frames import check_choice, check_number
 from ragkit.frames.topk import top_candidates
 
 Terms = dict[int, int]  # term number -> how often the query holds it
+_HUGE = 1e100  # parameters stay below, so that all scores are finite
 
 
 class Setting(NamedTuple):
@@ -63,15 +64,25 @@ def check_setting(wanted: dict[str, Any], fields: dict[str, float]) -> Setting:
         b = dict.fromkeys(fields, b)
     return Setting(
         variant,
-        check_number("k1", wanted["k1"], low=0),
-        own if wanted["delta"] is None else check_number("delta", wanted["delta"], low=0),
-        check_number("mu", wanted["mu"], low=0, open_low=True),
+        _not_huge("k1", wanted["k1"]),
+        own if wanted["delta"] is None else _not_huge("delta", wanted["delta"]),
+        _not_huge("mu", wanted["mu"], open_low=True, least=1 / _HUGE),
         tuple(fields.values()),
         tuple(
             check_number("b", b[f], low=0, high=1, meaning="1 = full length normalisation") for f in fields
         ),
         check_choice("query_terms", wanted["query_terms"], ("counted", "once")) == "once",
     )
+
+
+def _not_huge(name: str, value: Any, *, open_low: bool = False, least: float = 0.0) -> float:
+    """Check a parameter that makes finite scores."""
+    number = check_number(name, value, low=0, open_low=open_low)
+    if not least <= number <= _HUGE:
+        raise ValueError(
+            f"{name} must be between {least:g} and {_HUGE:g}, so that all scores are finite; got {value!r}."
+        )
+    return number
 
 
 def check_fields(fields: Any, known: Mapping[str, float] | None = None) -> dict[str, float]:
@@ -100,9 +111,7 @@ def check_fields(fields: Any, known: Mapping[str, float] | None = None) -> dict[
         raise TypeError(
             f'fields must be a dict of column to weight such as {{"title": 3.0}}; got {fields!r}.'
         )
-    checked = {
-        str(name): check_number(f"the weight of field {name!r}", w, low=0) for name, w in fields.items()
-    }
+    checked = {str(name): _not_huge(f"the weight of field {name!r}", w) for name, w in fields.items()}
     if known is not None:
         strange = [name for name in checked if name not in known]
         if strange:
@@ -209,7 +218,7 @@ class Scorer:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the weights that are kept."""
+        """Bytes of what is kept of terms."""
         return self.fast.kept.nbytes
 
     @property
@@ -248,7 +257,8 @@ class Scorer:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Find the documents that may be among the best, ties at the cut included, and their scores.
 
-        There may be zeros, for documents whose score stands elsewhere, but only after `top_k` others.
+        A document may stand there several times, once with its score and else with 0, but only where at least
+        `top_k` scores are above 0.
         """
         if not terms or top_k == 0:
             return np.empty(0, dtype=np.int64), np.empty(0)

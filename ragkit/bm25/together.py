@@ -7,15 +7,15 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from ragkit.bm25.fast import add_up, best_of, cuts_of, is_sound, last_of_each, numbers_to
+from ragkit.bm25.fast import add_up, best_of, cuts_of, last_of_each, numbers_to
 from ragkit.bm25.kept import are_few, is_rare
 from ragkit.bm25.scoring import Scorer, Terms
 from ragkit.frames.runs import Found, best_first, best_first_of_each
 from ragkit.frames.table import DocTable
-from ragkit.frames.topk import MANY
 
-Words = list[tuple[int, int, int]]  # df, term and count of a query's words, rarest first
+Words = list[tuple[int, int, int]]  # df, term and count of words: of one query, rarest first, or of many
 
+_MOST_TOGETHER = 512  # from so many wanted of each query on, each is put in order by itself
 _AT_A_TIME = 1 << 16  # postings of a portion: what is done with them stays in the processor's cache
 
 
@@ -117,20 +117,17 @@ class Portion:
             last_of_each(rows[start:end], numbers[start:end], place, last[start:last_word])
         self._early = (last != numbers).nonzero()[0]
         self._last = last[self._early]
-        self._n_docs = (np.diff(ends) - np.diff(self._early.searchsorted(ends))).tolist()
 
     def search(self, weights: list[np.ndarray], top_k: int, table: DocTable) -> dict[int, Found]:
-        """Find the best of each query, by number; nothing where scores are too large to be told apart.
+        """Find the best of each query, by number.
 
-        `weights` are what each word adds to its documents.
+        `weights` are what each of :func:`words_of` the queries adds to its documents.
         """
         each = np.concatenate(weights)
         scores = add_up(each if self._kept is None else each[self._kept], self._early, self._last)
-        if top_k > MANY:  # numpy's overhead is little beside the work itself
+        if top_k >= _MOST_TOGETHER:  # numpy's overhead is little beside the work itself
             return self._one_by_one(scores, top_k, table)
         cuts = cuts_of(scores, self._spans, top_k)
-        if not is_sound(cuts.max()):
-            return {}
         keep = (scores >= np.repeat(cuts, np.diff(self._ends))).nonzero()[0]
         ends = keep.searchsorted(self._ends)
         found = best_first_of_each(self._rows[keep], scores[keep], ends, table, top_k)
@@ -139,10 +136,9 @@ class Portion:
     def _one_by_one(self, scores: np.ndarray, top_k: int, table: DocTable) -> dict[int, Found]:
         """Find the best of each query where many are wanted."""
         found = {}
-        for number, n_docs, (start, end) in zip(self.numbers, self._n_docs, self._spans):
-            best = best_of(self._rows[start:end], scores[start:end], n_docs, top_k)
-            if best is not None:
-                found[number] = best_first(*best, table, top_k)
+        for number, (start, end) in zip(self.numbers, self._spans):
+            best = best_of(self._rows[start:end], scores[start:end], top_k)
+            found[number] = best_first(*best, table, top_k)
         return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -57,7 +57,7 @@ def best_first(slots: np.ndarray, scores: np.ndarray, table: DocTable, top_k: in
     Parameters
     ----------
     slots : ndarray of int, shape (n,)
-        Slots found, at least the best `top_k`.
+        Slots found, at least the best `top_k`; one may stand there again with score 0, after these.
     scores : ndarray of float64, shape (n,)
         Their scores.
     table : DocTable
@@ -76,13 +76,15 @@ def best_first(slots: np.ndarray, scores: np.ndarray, table: DocTable, top_k: in
         return slots[:0], scores[:0]
     if len(scores) <= _SHORT:
         return _few_first(slots, scores, table, top_k)
-    if len(scores) > MANY and (rising := nearly_rising(scores, top_k)) is not None:
+    rising = nearly_rising(scores, top_k) if len(scores) > MANY else None
+    if rising is not None:
         slots, scores = slots[rising], scores[rising]
+    kind: Literal["stable"] | None = None if rising is None else "stable"  # makes use of an order
     ranks = table.ranks_of(slots)
     if ranks is None:
-        order = _rising(scores)[::-1]
+        order = scores.argsort(kind=kind)[::-1]
     else:
-        order = _rising(_keys(scores, ranks, table.n_slots))[::-1]
+        order = _keys(scores, ranks, table.n_slots).argsort(kind=kind)[::-1]
         falling = scores[order]
         if _apart_or_equal(falling):
             return slots[order[:top_k]], falling[:top_k]
@@ -95,8 +97,7 @@ def best_first(slots: np.ndarray, scores: np.ndarray, table: DocTable, top_k: in
         order, falling, near = order[:end], falling[:end], near[: max(0, end - 1)]
     same = falling[:-1] == falling[1:]
     if not np.array_equal(near, same) or (ranks is None and near.any()):
-        query = np.zeros(len(order), dtype=np.intp)
-        order = order[_ties_by_id(slots[order], falling, near, same, table, query)]
+        order = order[_ties_by_id(slots[order], falling, near, same, table)]
         falling = scores[order]
     return slots[order[:top_k]], falling[:top_k]
 
@@ -167,11 +168,6 @@ def _keys(scores: np.ndarray, ranks: np.ndarray, n_ranks: int) -> np.ndarray:
     return keys
 
 
-def _rising(keys: np.ndarray) -> np.ndarray:
-    """Order numbers that are many only where they are nearly in order, which a stable sort makes use of."""
-    return keys.argsort(kind="stable") if len(keys) > MANY else keys.argsort()
-
-
 def _apart_or_equal(falling: np.ndarray) -> bool:
     """Say whether scores fall, and no two are equal in 12 digits but not in all."""
     gaps = falling[:-1] - falling[1:]
@@ -213,22 +209,26 @@ def _ties_by_id(
     near: np.ndarray,
     same: np.ndarray,
     table: DocTable,
-    query: np.ndarray,
+    query: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Order rows that fall within each query by the tie rule; `near` and `same` compare neighbours."""
+    """Order rows whose scores fall by the tie rule; `near` and `same` compare each with the next.
+
+    Where `query` numbers the queries, rows stand query after query, and scores fall within each.
+    """
     order = np.arange(len(slots))
     tied = np.zeros(len(slots), dtype=bool)
     tied[:-1] = near
     tied[1:] |= near
     rows = np.flatnonzero(tied)
-    keys, scores, query = table.order_key(slots[rows]), falling[rows], -query[rows]
+    keys, scores = table.order_key(slots[rows]), falling[rows]
+    number = np.zeros(len(rows), dtype=np.intp) if query is None else -query[rows]
     if not np.array_equal(near, same & near):  # equal in 12 digits, but not in all
         scores = round_significant(scores)
-    if keys.dtype == object:  # few: sorting tuples costs less than any array work
-        found = sorted(zip(query.tolist(), scores.tolist(), keys.tolist(), rows.tolist()), reverse=True)
+    if keys.dtype == object:  # far fewer than there are ids: sorting tuples costs less than ranking all
+        found = sorted(zip(number.tolist(), scores.tolist(), keys.tolist(), rows.tolist()), reverse=True)
         order[rows] = [row for *_, row in found]
     else:
-        order[rows] = rows[np.lexsort((keys, scores, query))[::-1]]
+        order[rows] = rows[np.lexsort((keys, scores, number))[::-1]]
     return order
 
 

@@ -390,20 +390,10 @@ class DocTable:
         ndarray of object or int64
             Unit ids, or, where many are asked for, numbers that sort as the ids do.
         """
-        self.want_ranks(len(slots))
-        return self.names[slots] if self._rank is None else self._rank[slots]
-
-    def want_ranks(self, n_ids: int) -> None:
-        """Take note that ranks would save comparing some ids; they are made when that pays.
-
-        Parameters
-        ----------
-        n_ids : int
-            About how many comparisons of ids they would save.
-        """
-        self._asked += n_ids
-        if self._rank is None and 2 * self._asked >= self._size:
+        self._asked += len(slots)
+        if self._rank is None and 2 * self._asked >= self._size:  # from now on ranking all pays
             self._rank = id_ranks(self.names)
+        return self.names[slots] if self._rank is None else self._rank[slots]
 
 
 def _key(unit: Any) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ragkit.frames.ranking import NEAR
 
-MANY = 640  # so many scores are sorted sooner when they are ordered roughly first
+MANY = 640  # from about so many scores on, it pays to order them roughly first, by steps of 16 bits
 
 
 def top_candidates(scores: np.ndarray, top_k: int | None, slack: float = NEAR) -> np.ndarray:
@@ -52,15 +52,15 @@ def lower_bound(scores: np.ndarray, top_k: int) -> float:
 
     Parameters
     ----------
-    scores : ndarray of float, shape (n,)
+    scores : ndarray of float or uint16, shape (n,)
         At least `top_k` scores.
     top_k : int
         At least 1.
 
     Returns
     -------
-    float
-        A score that at least `top_k` reach.
+    float or int
+        A number that at least `top_k` scores reach; not necessarily one of them.
     """
     n_blocks = max(128, 2 * top_k, len(scores) // 128)
     depth = len(scores) // n_blocks
@@ -116,9 +116,9 @@ def nearly_rising(scores: np.ndarray, top_k: int | None) -> np.ndarray | None:
 
 
 def _in_steps(scores: np.ndarray) -> tuple[np.ndarray, float, float] | None:
-    """Round scores to 16 bits, and give the lowest and the step; None where float64 could not hold these."""
+    """Round scores to 16 bits, and give the lowest and the step; None where no step can be trusted."""
     low = scores.item(scores.argmin())  # sooner than asking for the least itself
     step = (scores.item(scores.argmax()) - low) / 65535
-    if not 1e-30 < step < 1e30:  # all are equal, or far apart, or not finite
+    if not 1e-30 < step < 1e30:  # all are all but equal, or far apart, or not finite
         return None
     return ((scores - low) / step).astype(np.uint16), low, step

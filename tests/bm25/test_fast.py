@@ -5,7 +5,7 @@ import gc
 import pickle
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import ragkit as rk
 from ragkit.bm25 import together
-from ragkit.bm25.fast import FastSearch
+from ragkit.bm25.fast import FastSearch, cuts_of
 from ragkit.bm25.kept import Kept
 
 VARIANTS = ["bm25", "lucene", "robertson", "atire", "bm25l", "bm25+", "tfidf"]
@@ -179,6 +179,34 @@ def test_queries_searched_together_find_what_each_finds_alone(
     assert run["doc_id"].tolist() == [doc_id for ids, _ in alone for doc_id in ids]
     assert run["score"].tolist() == [score for _, scores in alone for score in scores.tolist()]
     assert run["query_id"].tolist() == [q for q, (ids, _) in zip(queries, alone) for _ in ids]
+
+
+@pytest.mark.parametrize("top_k", [10, 100, 600, 700])
+def test_documents_whose_weights_vanish_are_no_hits(top_k):
+    docs = {f"d{i}": ("red " * (1 + i % 3) if i < 800 else "blue ") + "x " * (i % 7) for i in range(9_000)}
+    index = rk.KeywordIndex(docs, fields={"text": 1e-300}, variant="lucene", k1=1e100)  # 1e-400 is 0
+    assert index.hits("red", top_k=top_k)[0] == []
+    assert len(index.search(["red", "blue"], top_k=top_k)) == 0
+    assert len(index.search_settings(["red"], [{}], top_k=top_k)) == 0
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0, 10**6),
+    st.lists(st.sampled_from([0, 1, 90, 130, 400, 3_000]), min_size=1, max_size=6),
+    st.sampled_from([1, 10, 100, 500]),
+)
+def test_no_cut_leaves_out_one_of_the_best(seed, sizes, top_k):
+    rng = np.random.default_rng(seed)
+    ends = np.cumsum([0, *sizes]).tolist()
+    scores = rng.integers(0, 50, ends[-1]) / 7
+    spans = list(pairwise(ends))
+    for (start, end), cut in zip(spans, cuts_of(scores, spans, top_k), strict=True):
+        mine = scores[start:end]
+        held = mine[mine > 0]
+        assert 0 < cut <= (np.sort(held)[-top_k] if len(held) >= top_k else 5e-324)
+        if len(mine) >= max(2_000, 4 * top_k):
+            assert (mine >= cut).sum() < len(held)  # and it does cut
 
 
 @settings(max_examples=25)

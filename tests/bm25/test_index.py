@@ -306,6 +306,9 @@ def test_bare_strings_never_overwrite_what_is_there():
     [
         ({"k1": -0.5}, ValueError, "k1 must be >= 0"),
         ({"k1": math.nan}, ValueError, "k1"),
+        ({"k1": 1e300}, ValueError, "k1 must be between 0 and 1e.100, so that all scores are finite"),
+        ({"mu": 1e-308}, ValueError, "mu must be between 1e-100 and 1e.100"),
+        ({"fields": {"text": 1e200}}, ValueError, "the weight of field 'text' must be between 0 and"),
         ({"b": 2}, ValueError, r"b must be in \[0, 1\]"),
         ({"b": True}, TypeError, "b must be a number"),
         ({"variant": "bm52"}, ValueError, "Did you mean 'bm25'"),
