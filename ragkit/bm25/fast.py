@@ -25,10 +25,10 @@ class FastSearch:
     """The best documents of a query; scores and order equal those of the plain road bit by bit.
 
     Where a query has few postings, these are added up, rarest term first as on the plain road, and no other
-    document is looked at. Where it has many, every document is scored in steps, whole numbers of 16 bits,
-    frequent terms as whole rows: a quarter of the memory to read. Weights are rounded up, so that a sum of m
-    of them is at most m steps too high; documents further than that below the best `top_k` are out, and the
-    others are scored again.
+    document is looked at; where most of these are wanted, they are put in order without a cut before. Where
+    it has many, every document is scored in steps, whole numbers of 16 bits, frequent terms as whole rows: a
+    quarter of the memory to read. Weights are rounded up, so that a sum of m of them is at most m steps too
+    high; documents further than that below the best `top_k` are out, and the others are scored again.
 
     Frequent terms that add too little to bring a document among the best are looked up only in documents
     that rarer ones have found. This is MaxScore [1]_.
@@ -38,7 +38,7 @@ class FastSearch:
     scorer : Scorer
         The plain road, which knows postings and formula.
     room : int
-        How many bytes of weights may be kept.
+        How many bytes may be kept of terms.
 
     References
     ----------
@@ -297,6 +297,8 @@ def best_of(rows: np.ndarray, scores: np.ndarray, top_k: int) -> tuple[np.ndarra
 
 def cuts_of(scores: np.ndarray, spans: list[tuple[int, int]], top_k: int) -> np.ndarray:
     """Bound what the best of each of several queries reach: above 0, and ties with the last are not below.
+
+    These are the maxima of blocks of :func:`ragkit.frames.topk.lower_bound`, sorted for all queries at once.
 
     Parameters
     ----------

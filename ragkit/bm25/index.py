@@ -52,6 +52,9 @@ class KeywordIndex(Ledgers):
 
     Notes
     -----
+    Scores are finite: `k1`, `delta`, `mu` and weights of fields above 1e100, and a `mu` below 1e-100, raise
+    ValueError, as those below 0 do.
+
     Threads may search one index at once, but not while another one changes it.
 
     See Also

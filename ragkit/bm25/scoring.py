@@ -134,7 +134,7 @@ class Scorer:
     setting : Setting
         The parameters.
     room : int
-        How many bytes of weights may be kept.
+        How many bytes may be kept of terms.
     """
 
     def __init__(self, fields: list[Postings], setting: Setting, room: int):

@@ -143,7 +143,18 @@ class Portion:
 
 
 def words_of(queries: dict[int, Words]) -> Words:
-    """Give the words of some queries, query after query."""
+    """Give the words of some queries, query after query.
+
+    Parameters
+    ----------
+    queries : dict of number to words
+        The queries.
+
+    Returns
+    -------
+    list of (df, term, count)
+        Their words: what :class:`Portion` takes documents and weights for, in this order.
+    """
     return list(chain.from_iterable(queries.values()))
 
 
